@@ -245,6 +245,41 @@ def test_the_engine_and_the_public_headers_do_not_know_python():
     assert planted == {"native/memory/block.h"}
 
 
+# Where operations ask whether memory is the host's, how often, and why. All else computes through the engine table.
+ASKS_FOR_THE_DEVICE = {
+    "_ops/operands.pxd": (3, "the choice of the engine, and the devices that are one"),
+    "_ops/operands.pyx": (1, "memory of a device is owned, never borrowed"),
+    "_ops/casting.pyx": (1, "elements padded to bytes are made on the host only"),
+    "_ops/closeness.py": (1, "blocks of a large comparison are compared on the host"),
+    "_ops/contractions.pyx": (1, "exact products of vectors: one pass on the host, sums of terms on a device"),
+    "_ops/gather.pyx": (3, "by mask on the host, by positions on a device; index arrays are moved to a device"),
+    "_ops/nan_reductions.py": (1, "a test for NaN that would wait for a device"),
+    "_ops/searching.pyx": (2, "counts in one pass on the host"),
+    "_ops/sets.pyx": (2, "values and members from sorted keys on the host, by operations on a device"),
+    "_ops/sorting.pyx": (1, "order statistics by selection on the host, by sorting on a device"),
+    "linalg/_factorizations.pyx": (1, "general eigenvalues are computed on the host only"),
+    "linalg/_functions.py": (1, "norms in one pass on the host, by sums on a device"),
+    "random/_generator.pyx": (2, "weighted choices: one pass on the host, searches on a device"),
+}
+
+
+def test_operations_ask_for_the_device_only_with_a_reason():
+    asks = re.compile(r"\b(?:is_host|on_host)\(")
+    found = {}
+    for name, text in TEXTS.items():
+        if name.startswith(("_ops/", "linalg/", "random/")) and not name.endswith(".pyi"):
+            found[name] = len([line for line in text.splitlines() if asks.search(line)])
+    found = {name: count for name, count in found.items() if count}
+    assert found == {name: count for name, (count, _) in ASKS_FOR_THE_DEVICE.items()}
+    assert sum(found.values()) <= 20
+
+
+def test_no_operation_has_a_twin_for_devices():
+    twin = re.compile(r"^ *(?:def|cdef|cpdef)\b.*\b\w+_on_device\(", re.M)
+    assert twin.search("cdef Tensor _sorted_on_device(Tensor t):\n")
+    assert [name for name, text in TEXTS.items() if twin.search(text)] == []
+
+
 def test_every_file_says_what_it_holds():
     for name, text in TEXTS.items():
         lines = text.splitlines()

@@ -52,7 +52,7 @@ SHIM int shim_type_bytes(int type) { return type_table[type].bytes; }
 #define SHIM_NAME(name, ...) #name,
 static const char* const plain[] = {DLT_OPS(SHIM_NAME)};
 static const char* const saturating[] = {DLT_SATURATING_OPS(SHIM_NAME)};
-static const char* const real[] = {DLT_CUDA_REAL_OPS(SHIM_NAME)};
+static const char* const real_names[] = {DLT_CUDA_REAL_OPS(SHIM_NAME)};
 static const char* const twin[] = {DLT_CUDA_TWIN_OPS(SHIM_NAME)};
 static const unsigned kinds[] = {
 #define SHIM_KINDS(name, operands, kinds, ...) kinds,
@@ -72,7 +72,7 @@ static int find(const char* const (&names)[n], const char* name) {
 SHIM int shim_op(int flavour, const char* name) {
   return flavour == 0   ? find(plain, name)
          : flavour == 1 ? find(saturating, name)
-         : flavour == 2 ? find(real, name)
+         : flavour == 2 ? find(real_names, name)
                         : find(twin, name);
 }
 SHIM int shim_op_count() { return sizeof plain / sizeof *plain; }
@@ -135,7 +135,7 @@ SHIM int shim_choose(const Flat* condition, const Flat* a, const Flat* b, const 
   return answer(choose(Made(condition).operand, Made(a).operand, Made(b).operand, Made(out).operand, {stream}));
 }
 SHIM int shim_fill(const Flat* value, const Flat* to, Stream* stream) {
-  return answer(fill(Made(value).operand, Made(to).operand, {stream}));
+  return answer(fill(Made(value).operand.value, Made(to).operand, {stream}));
 }
 SHIM int shim_gemm(const Flat* a, const Flat* b, const Flat* c, double alpha, double beta, int tf32, Stream* stream) {
   set_thread_tf32(tf32 != 0);

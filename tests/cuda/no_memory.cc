@@ -96,7 +96,7 @@ static void compute(Stream& stream, Stream& other) {
   turned.its.shape[0] = 6, turned.its.shape[1] = 8, turned.its.strides[0] = 1, turned.its.strides[1] = 6;
   const float two = 2;
   float host[48];
-  GO(fill(Operand::scalar(type_float32, &two), a.operand(), {&stream}));
+  GO(fill(&two, a.operand(), {&stream}));
   for (float& value : host) value = 3;
   GO(from_host(host, b.operand(), stream));
   const Operand in[2] = {a.operand(), b.operand()}, turned_in[2] = {a.operand(), turned.operand()};
@@ -121,8 +121,8 @@ static void multiply(Stream& stream, bool by_blas) {
   GO(b.make(stream, type_float32));
   GO(c.make(stream, type_float32));
   const float one = 1;
-  GO(fill(Operand::scalar(type_float32, &one), a.operand(), {&stream}));
-  GO(fill(Operand::scalar(type_float32, &one), b.operand(), {&stream}));
+  GO(fill(&one, a.operand(), {&stream}));
+  GO(fill(&one, b.operand(), {&stream}));
   b.transpose();
   c.shape[1] = 6, c.strides[0] = 6;
   set_use_cublas(by_blas);
@@ -156,7 +156,7 @@ static void capture(Stream& stream) {
     Tensor a;
     if (went(a.make(stream, type_float32))) {
       const float two = 2;
-      (void)went(fill(Operand::scalar(type_float32, &two), a.operand(), {&stream}));
+      (void)went(fill(&two, a.operand(), {&stream}));
     }
   }
   if (end(stream.handle, &graph) == 0) destroy(graph);

@@ -4,52 +4,42 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.dlpack cimport NONE, entry_of
-from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
-                             Status, broadcast_strides, computed_types, find_type, numel, store_scalar, type_bool,
+                             broadcast_strides, computed_types, find_type, numel, store_scalar, type_bool,
                              type_table)
-from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
-                        promote_operands, read_number, read_operand, read_operands, read_tensor, store_number)
+from .operands cimport (EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, as_engine_operand,
+                        common_device, common_shape, engine_at, fill_operand, finish, hold_without_gil, is_same_place,
+                        own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
+                        read_tensor, release_gil, store_number)
 from .._core.convert cimport view_any
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
-                             fill_elements, is_packed, new_empty, new_padded, operations)
-from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
-                            is_host, kDLCPU, read_dtype)
+                             is_packed, new_empty, new_padded, operations)
+from .._core.types cimport DLDataType, DLDevice, DLTensor, DType, dtype_of, is_host, read_dtype
 
 from .._core.foreign_text import quoted
 from . import elementwise as _functions
 
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
-    Status where_tensor "dlt::where"(const DLTensor&, const DLTensor&, const DLTensor&, const DLTensor&)
-
-
 cdef int _convert(Operand* operands, const CastOptions& options, str func) except -1:
     """Elements of the first operand as the dtype of the second, which has its shape."""
-    cdef unsigned padded = 0
-    cdef Status status
     cdef DLDevice device
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
+    cdef EngineOperand x, target
+    cdef PyThreadState* state
     cdef const DLTensor* source = &operands[0].view
     cdef const DLTensor* out = &operands[1].view
+    cdef int64_t bytes = numel(out.ndim, out.shape) * 16
     common_device(operands, 2, &device, func)
-    if operands[0].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        padded |= 1
-    if operands[1].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        padded |= 8
     if operands[0].type < 0 or operands[1].type < 0:
         raise TypeError(f"{func}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
                         f"has no conversion")
-    if device.device_type != kDLCPU:
-        engine_of(device, func).cast(&operands[0], &operands[1], options)
-        return 0
-    if numel(out.ndim, out.shape) * 16 > KEEP_GIL_BYTES:
-        _held = hold_without_gil(operands, 2)
-        with nogil:
-            status = cast_tensor(out[0], source[0], options, padded)
-    else:
-        status = cast_tensor(out[0], source[0], options, padded)
-    return check_status(status, func)
+    engine = engine_at(device, &launch, func)
+    as_engine_operand(&operands[0], &x)
+    as_engine_operand(&operands[1], &target)
+    _owners = hold_without_gil(operands, 2) if bytes > KEEP_GIL_BYTES else None
+    state = release_gil(launch, bytes)
+    return finish(state, engine.cast(x, target, options, launch), launch, func)
 
 
 cdef double _real(object number, str name, str func) except? -1:
@@ -275,10 +265,16 @@ def where(condition, x1=None, x2=None, /):
     cdef PyObject* given[3]
     cdef int64_t shape[MAX_DIMS]
     cdef DLDevice device
-    cdef Status status
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
+    cdef EngineOperand each[3]
+    cdef EngineOperand target
+    cdef PyThreadState* state
     cdef int i, type, ndim
-    cdef Tensor made
+    cdef Tensor chosen
     cdef list held
+    cdef int numbers
+    cdef int64_t bytes
     if x1 is None or x2 is None:
         if x1 is not None or x2 is not None:
             raise TypeError("where: expected a condition alone, or with both x1 and x2, got one of them")
@@ -289,7 +285,8 @@ def where(condition, x1=None, x2=None, /):
         got = type_table[operands[0].type].dtype if operands[0].number else operands[0].view.dtype
         raise TypeError(f"where: condition must be bool, got {dtype_of(got)}; compare it with 0")
     common_device(operands, 3, &device, "where")
-    ndim = common_shape(operands, 3, shape, "where") if not all([operands[i].number for i in range(3)]) else 0
+    numbers = operands[0].number + operands[1].number + operands[2].number
+    ndim = 0 if numbers == 3 else common_shape(operands, 3, shape, "where")
     type = promote_operands(&operands[1], 2, "where")
     if (not operands[1].number and operands[1].type != type or
             not operands[2].number and operands[2].type != type):
@@ -301,19 +298,16 @@ def where(condition, x1=None, x2=None, /):
             converted = astype(<object>used[i], dtype_of(type_table[type].dtype))
             held.append(converted)
             read_tensor(converted, &operands[i])
-    made = new_empty(ndim, shape, type_table[type].dtype, device, "where")
-    if device.device_type != kDLCPU:
-        read_tensor(made, &operands[3])
-        engine_of(device, "where").choose(operands, &operands[3])
-        return made
-    if made.nbytes > KEEP_GIL_BYTES:
-        _held = hold_without_gil(operands, 3)
-        with nogil:
-            status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.impl.dl)
-    else:
-        status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.impl.dl)
-    check_status(status, "where")
-    return made
+    chosen = new_empty(ndim, shape, type_table[type].dtype, device, "where")
+    engine = engine_at(device, &launch, "where")
+    for i in range(3):
+        as_engine_operand(&operands[i], &each[i])
+    read_owned(chosen, &target)
+    bytes = numel(ndim, shape) * type_table[type].bytes
+    _owners = hold_without_gil(operands, 3) if bytes > KEEP_GIL_BYTES else None
+    state = release_gil(launch, bytes)
+    finish(state, engine.choose(each[0], each[1], each[2], target, launch), launch, "where")
+    return chosen
 
 
 def clip(x, /, min=None, max=None, *, out=None):
@@ -459,6 +453,8 @@ def fill(scalar, dst, *, saturate=False):
     cdef Tensor target = view_any(dst, False, "fill")
     cdef Scalar value
     cdef Operand place
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
     cdef char element[32]
     if target is None:
         raise TypeError(f"fill: dst must be a tensor, got {type(dst).__qualname__}")
@@ -467,11 +463,9 @@ def fill(scalar, dst, *, saturate=False):
         read_number(scalar, &value, "fill")
         if not store_scalar(element, 0, target.impl.dl.dtype, True, value, NEAREST, True):
             raise TypeError(f"fill: a number cannot be written to {target.dtype}, which has no conversion")
-        if not is_host(<int>target.impl.dl.device.device_type):
-            read_tensor(target, &place)
-            engine_of(target.impl.dl.device, "fill").fill(element, &place)
-            return dst
-        fill_elements(&target.impl.dl, element, target.impl.flags)
+        read_tensor(target, &place)
+        engine = engine_at(target.impl.dl.device, &launch, "fill")
+        fill_operand(engine, launch, element, &place, "fill")
     else:
         assign_scalar(target, scalar, "fill")
     return dst
@@ -481,12 +475,10 @@ cdef int _assign_converted(Tensor target, Tensor source, str func) except -1:
     """Assignment between dtypes, or between host memory and a device."""
     cdef Operand[2] operands
     cdef int64_t strides[MAX_DIMS]
-    cdef bint from_host = is_host(<int>source.impl.dl.device.device_type)
     if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, target.impl.dl.ndim,
                              target.impl.dl.shape, TRAILING, strides):
         raise ValueError(f"{func}: shape {source.shape} does not broadcast to {target.shape}")
-    if (from_host != is_host(<int>target.impl.dl.device.device_type) or
-            not from_host and source.impl.dl.device.device_id != target.impl.dl.device.device_id):
+    if not is_same_place(source.impl.dl.device, target.impl.dl.device):
         # As the dtype that arrives first, so that no more travels than is written.
         if source.dtype != target.dtype:
             source = astype(source, target.dtype)

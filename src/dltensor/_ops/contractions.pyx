@@ -231,11 +231,11 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     else:
         check_computes(a, "vecdot")
         check_computes(b, "vecdot")
-        made = _dots_on_device(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
+        made = _dots_by_sums(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
     return made if out is None else written(made, out, "vecdot")
 
 
-def _dots_on_device(a, b, dtype):
+def _dots_by_sums(a, b, dtype):
     """The same along the last dimension, of tensors elsewhere: in several operations."""
     if isdtype(dtype, "integral"):
         return sum(ops.multiply(a.astype(dtype), b.astype(dtype)), axis=-1, dtype=dtype)

@@ -8,18 +8,20 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from .._core.errors cimport check_status
+
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY,
                              REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
                              computed_types, find_type, numel, op_add, op_clip, op_count, op_divide, op_fma,
                              op_multiply, op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar,
                              type_bfloat16, type_bool, type_float16, type_float32, type_float64, type_table, type_uint8)
-from .operands cimport (Engine, Operand, Run, common_device, common_shape, engine_of, hold_without_gil, loaded_engine,
-                        promote_operands, kind_order, read_number, read_operands, read_tensor, store_number)
+from .operands cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, Run,
+                        as_engine_operand, common_device, common_shape, engine_at, engine_of, fill_operand, finish,
+                        hold_without_gil, kind_order, loaded_engine, promote_operands, read_number, read_operands,
+                        read_tensor, release_gil, set_launch, store_number)
 from .._core.scalars cimport integer_range, shown, store_exact
-from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, operations
-from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType,
-                            DLDevice, DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
+from .._core.tensor cimport Tensor, as_tuple, check_writable, new_empty, new_tensor, operations
+from .._core.types cimport (DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, device_of, dtype_of, kDLCPU,
+                            kDLCUDA)
 
 
 from .operation_docs import described
@@ -34,8 +36,6 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     int result_type(int, int)
     loop_t find_loop(int, int)
     loop_t find_saturating_loop(int, int)
-    Status run(int, unsigned, int, const DLTensor* const*, const DLTensor&, unsigned)
-    Status run_real(Real, double, const DLTensor&, const DLTensor*, const DLTensor&)
     int comparison_of(int)
     int comparison_type(int, int)
     int mirrored_comparison(int)
@@ -79,7 +79,7 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
         arguments = turned
     if likely(not saturate and <object>launch is None):
         if unlikely(_is_elsewhere(<object>arguments[0]) or count > 1 and _is_elsewhere(<object>arguments[1])):
-            made = _on_device(op, arguments, count, <object>out)
+            made = _launch(op, arguments, count, <object>out)
         else:
             made = _own(op, arguments, count, <object>out)
         if likely(made is not None):
@@ -134,22 +134,22 @@ cdef object _launch_settings(object launch, str func):
     return settings_of(launch, func)
 
 
-cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object launch):
-    cdef const DLTensor* views[3]
+cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object settings):
     cdef int64_t shape[MAX_DIMS]
     cdef int count = op_table[op].operands, i, k, type, to, ndim, numbers = 0
-    cdef unsigned padded = 0
     cdef DLDevice device
     cdef Operand* target = &operands[count]
     cdef Tensor made
-    cdef const Engine* engine = NULL
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
     func = _names[op]
     for i in range(count):
         numbers += operands[i].number
     given = [<object>arguments[i] for i in range(count)] if numbers else None
     common_device(operands, count, &device, func)
-    if device.device_type != kDLCPU:
-        engine = engine_of(device, func)
+    engine = engine_at(device, &launch, func)
+    if settings is not None:
+        set_launch(&launch, settings)
     ndim = 0 if numbers == count else common_shape(operands, count, shape, func)
     if saturate:
         type = to = _saturated_type(op, operands, count, func)
@@ -165,19 +165,12 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
                 return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
     made = _target(target, out, ndim, shape, to, device, saturate, func)
     if saturate and _needs_real(operands, count, type, given):
-        _run_real(op, operands, count, given, target, engine, launch, func)
+        _run_real(engine, launch, op, operands, count, given, target, func)
     else:
         for i in range(count):
             if operands[i].number:
                 _store_operand(op, i, given[i], &operands[i], type)
-        if engine != NULL:
-            engine.element(op, saturate, type, operands, count, target, launch)
-            return made if out is None else out
-        for i in range(count):
-            views[i] = &operands[i].view
-            if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-                padded |= 1 << i
-        check_status(_run(op, saturate, type, operands, count, views, target, padded), func)
+        _run(engine, launch, op, saturate, type, operands, count, target, func)
     return made if out is None else out
 
 
@@ -213,20 +206,22 @@ cdef int _compared_type(int op, Operand* operands, str func) except -2:
     return comparison_type(a, b)
 
 
-cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, const DLTensor** views,
-                 Operand* target, unsigned padded) except *:
-    """One operation on the host, without the GIL where that is worth it."""
-    cdef Status status
-    cdef unsigned flags = run_saturate if saturate else 0
-    cdef const DLTensor* out = &target.view
-    cdef int64_t bytes = numel(out.ndim, out.shape) * (8 if type < 0 else type_table[type].bytes)
-    if bytes <= KEEP_GIL_BYTES:
-        return run(op, flags, type, views, out[0], padded)
-    _held = hold_without_gil(operands, count)
-    _held_target = hold_without_gil(target, 1)
-    with nogil:
-        status = run(op, flags, type, views, out[0], padded)
-    return status
+cdef int _run(const EngineTable* engine, const LaunchContext& launch, int op, bint saturate, int type,
+              Operand* operands, int count, Operand* target, str func) except -1:
+    cdef EngineOperand inputs[3]
+    cdef EngineOperand out
+    cdef ElementCall call
+    cdef int i
+    cdef int64_t bytes = numel(target.view.ndim, target.view.shape) * (8 if type < 0 else type_table[type].bytes)
+    call.op, call.saturate, call.type = op, saturate, type
+    call.saturating = op_table[op].saturating
+    for i in range(count):
+        as_engine_operand(&operands[i], &inputs[i])
+    as_engine_operand(target, &out)
+    _owners = None if bytes <= KEEP_GIL_BYTES else (hold_without_gil(operands, count), hold_without_gil(target, 1))
+    cdef PyThreadState* state = release_gil(launch, bytes)
+    cdef Status status = engine.element(call, inputs, count, out, launch)
+    return finish(state, status, launch, func)
 
 
 cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
@@ -254,15 +249,15 @@ cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, 
 # -- comparison with a number -----------------------------------------------------------------------------------------
 
 cdef object _compare_exactly(int op, Operand* operands, int k, object number, int ndim, const int64_t* shape,
-                             object out, DLDevice device, const Engine* engine, object launch, str func):
+                             object out, DLDevice device, const EngineTable* engine, const LaunchContext& launch,
+                             str func):
     """Compare a tensor with a number, operand `k`, by exact value, which promotion could not keep."""
     cdef Scalar value
     cdef ExactComparison plan
-    cdef Operand scalar
+    cdef Operand* scalar = &operands[k]
     cdef Operand* tensor = &operands[1 - k]
     cdef Operand* target = &operands[2]
     cdef Operand[2] both
-    cdef const DLTensor* views[2]
     cdef Tensor made
     cdef int rest = 0
     read_number(number, &value, func)
@@ -274,26 +269,16 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
         value.kind = UNSIGNED
         value.u = plan.always
         store_scalar(scalar.element, 0, target.view.dtype, True, value, TRUNCATE, False)
-        if engine != NULL:
-            engine.fill(scalar.element, target)
-        else:
-            _held = hold_without_gil(target, 1)
-            fill_elements(&target.view, scalar.element, 0)
+        fill_operand(engine, launch, scalar.element, target, func)
     else:
         store_scalar(scalar.element, 0, type_table[tensor.type].dtype, True, plan.value, TRUNCATE, False)
-        if engine != NULL:
-            scalar.number = True
-            scalar.type = tensor.type
+        scalar.type = tensor.type
+        if k == 0:
             both[0] = tensor[0]
-            both[1] = scalar
-            engine.element(plan.op, False, tensor.type, both, 2, target, launch)
-            return made if out is None else out
-        scalar.view = tensor.view
-        scalar.view.data = scalar.element
-        scalar.view.ndim = 0
-        views[0] = &tensor.view
-        views[1] = &scalar.view
-        check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), func)
+            both[1] = scalar[0]
+            _run(engine, launch, plan.op, False, tensor.type, both, 2, target, func)
+        else:
+            _run(engine, launch, plan.op, False, tensor.type, operands, 2, target, func)
     return made if out is None else out
 
 

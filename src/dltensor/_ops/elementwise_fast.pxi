@@ -194,7 +194,7 @@ cdef inline bint _is_elsewhere(object x) noexcept:
 
 # -- the fast path on devices -----------------------------------------------------------------------------------------
 
-cdef object _on_device(int op, PyObject** arguments, int count, object out):
+cdef object _launch(int op, PyObject** arguments, int count, object out):
     """Our tensors of one dtype and shape in C order on one CUDA device, and numbers: one launch and no more.
 
     None when that is not so, or when `out` is not just like them.

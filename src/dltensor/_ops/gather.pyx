@@ -15,17 +15,19 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from .._core.convert cimport view_any
-from .._core.errors cimport check_status
+
 from .._core.indexing cimport Place, axis_of, locate
-from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status,
-                             broadcast_strides, computed_types, copy_tensor, extent, find_type, is_contiguous,
-                             item_bytes, numel, op_add, promote, same_dtype, type_bool, type_int64, type_table)
+from .._core.native cimport (MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status, broadcast_strides,
+                             computed_types, extent, find_type, is_contiguous, item_bytes, numel, op_add, promote,
+                             same_dtype, type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
-from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, assigned_to, check_host, check_writable, copied,
-                             is_packed, new_empty, new_padded, operations, view_of)
+from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, assigned_to, check_writable, copied, is_packed,
+                             new_empty, operations, view_of)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
                             kDLCPU)
-from .operands cimport BadIndex, Engine, Indexed, Operand, engine_of, kind_order, read_tensor
+from .operands cimport (BadIndex, EngineOperand, EngineTable, Indexed, LaunchContext, Operand, PyThreadState,
+                        as_engine_operand, check_device, engine_at, finish, is_same_place, kind_order, read_owned,
+                        release_gil, result_for)
 
 from .._core.convert import asarray
 from .._core.types import DeviceError
@@ -85,16 +87,10 @@ cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
     bint plan_index(int, const int64_t*, const int64_t*, int, const KeyItem*, IndexPlan*)
 
 cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
-    BadIndex check_indices(const Indexed&)
-    BadIndex gather(Indexed*)
-    BadIndex scatter(Indexed*)
-    BadIndex accumulate(Indexed*, int, int)
     int64_t gather_rows(char*, const char*, const int64_t*, int64_t, int64_t, int64_t)
     int64_t scatter_few(char*, const char*, int64_t, int64_t, const int64_t*, int64_t, int64_t)
 
 cdef extern from "native/cpu/mask.h" namespace "dlt" nogil:
-    int64_t mask_words(int64_t)
-    int64_t mask_chunks(int64_t)
     int64_t pack_mask(const void*, int64_t, uint64_t, int64_t, uint64_t*, int64_t*)
     void compress(void*, const void*, int64_t, int64_t, const uint64_t*, const int64_t*)
     void expand(void*, const void*, int64_t, int64_t, int64_t, const uint64_t*, const int64_t*)
@@ -106,7 +102,6 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     int op_maximum, op_minimum
     int compute_type(int, int)
-    Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
 
 cdef enum:
     READ = -2           # instead of the number of an operation
@@ -245,81 +240,54 @@ cdef uint64_t _significant(int type) noexcept:
 cdef _Mask _pack(Tensor t, int type, str func):
     """Find the elements of a tensor that are not 0, in C order. The host waits for a device to count them."""
     cdef _Mask mask = _Mask.__new__(_Mask)
-    cdef int64_t width = type_table[type].bytes, length
-    cdef uint64_t significant = _significant(type)
-    cdef uint64_t* words
-    cdef int64_t* before
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(t.impl.dl.device, &launch, func)
+    cdef EngineOperand source, words, before
+    cdef PyThreadState* state
+    cdef Status status
+    cdef int64_t tiles, length
     if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         t = copied(t, func)
     mask.n = numel(t.impl.dl.ndim, t.impl.dl.shape)
-    if not _on_host(t):
-        _pack_on_device(t, mask, significant, func)
-        return mask
-    length = mask_words(mask.n)
-    mask.words = _new_indices(1, &length, func)
-    length = mask_chunks(mask.n) + 1
-    mask.before = _new_indices(1, &length, func)
+    mask.count = 0
+    tiles = (mask.n + engine.mask_tile - 1) // engine.mask_tile
+    length = tiles * (engine.mask_tile // 64)
+    mask.words = result_for(None, t, 1, &length, type_table[type_int64].dtype, func)
+    length = tiles + 1
+    mask.before = result_for(None, t, 1, &length, type_table[type_int64].dtype, func)
     mask.bits = <const uint64_t*>mask.words.impl.dl.data
     mask.counts = <const int64_t*>mask.before.impl.dl.data
-    words, before = <uint64_t*>mask.words.impl.dl.data, <int64_t*>mask.before.impl.dl.data
-    if mask.n * width > KEEP_GIL_BYTES:
-        with nogil:
-            mask.count = pack_mask(t.impl.dl.data, width, significant, mask.n, words, before)
-    else:
-        mask.count = pack_mask(t.impl.dl.data, width, significant, mask.n, words, before)
-    return mask
-
-
-cdef int _pack_on_device(Tensor t, _Mask mask, uint64_t significant, str func) except -1:
-    """The bits and counts of the elements of a contiguous tensor, on its device."""
-    cdef const Engine* engine = engine_of(t.impl.dl.device, func)
-    cdef Operand source, words, before
-    cdef int64_t length = engine.mask_words(mask.n)
-    mask.words = new_empty(1, &length, type_table[type_int64].dtype, t.impl.dl.device, func)
-    length = engine.mask_tiles(mask.n) + 1
-    mask.before = new_empty(1, &length, type_table[type_int64].dtype, t.impl.dl.device, func)
-    mask.count = 0
     if mask.n == 0:
-        return 0
-    read_tensor(t, &source)
-    read_tensor(mask.words, &words)
-    read_tensor(mask.before, &before)
-    return engine.pack_mask(&source, significant, mask.n, &words, &before, &mask.count)
-
-
-cdef list _positions_on_device(_Mask mask, int ndim, const int64_t* shape, str func):
-    """The indices of what is set along each dimension of a shape, on the device of the mask."""
-    cdef DLDevice device = mask.words.impl.dl.device
-    cdef Operand to[MAX_DIMS]
-    cdef Operand words, before
-    cdef list found = []
-    cdef int d
-    for d in range(ndim):
-        found.append(new_empty(1, &mask.count, type_table[type_int64].dtype, device, func))
-        read_tensor(<Tensor>found[d], &to[d])
-    if mask.count > 0:
-        read_tensor(mask.words, &words)
-        read_tensor(mask.before, &before)
-        engine_of(device, func).mask_positions(to, ndim, shape, mask.n, &words, &before)
-    return found
+        return mask
+    read_owned(t, &source)
+    read_owned(mask.words, &words)
+    read_owned(mask.before, &before)
+    state = release_gil(launch, mask.n * type_table[type].bytes)
+    status = engine.pack_mask(source, _significant(type), mask.n, words, before, &mask.count, launch)
+    finish(state, status, launch, func)
+    return mask
 
 
 cdef list _positions(_Mask mask, int ndim, const int64_t* shape, str func):
     """The indices of what is set along each dimension of a shape."""
-    if not _on_host(mask.words):
-        return _positions_on_device(mask, ndim, shape, func)
-    cdef int64_t* to[MAX_DIMS]
-    cdef int d
-    cdef Tensor made
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(mask.words.impl.dl.device, &launch, func)
+    cdef EngineOperand to[MAX_DIMS]
+    cdef EngineOperand words, before
+    cdef PyThreadState* state
+    cdef Status status
     cdef list found = []
+    cdef int d
     for d in range(ndim):
-        made = _new_indices(1, &mask.count, func)
-        to[d] = <int64_t*>made.impl.dl.data
-        found.append(made)
+        found.append(result_for(None, mask.words, 1, &mask.count, type_table[type_int64].dtype, func))
+        read_owned(<Tensor>found[d], &to[d])
     if mask.count == 0:
         return found
-    with nogil:
-        mask_positions(to, ndim, shape, mask.n, mask.bits, mask.counts)
+    read_owned(mask.words, &words)
+    read_owned(mask.before, &before)
+    state = release_gil(launch, mask.n + 8 * ndim * mask.count)
+    status = engine.mask_positions(to, ndim, shape, mask.n, words, before, launch)
+    finish(state, status, launch, func)
     return found
 
 
@@ -376,25 +344,27 @@ cdef bint _share_bytes(Tensor a, Tensor b) noexcept:
             <size_t>b.impl.dl.data + eb.low * wb < <size_t>a.impl.dl.data + ea.high * wa)
 
 
-cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor written, str func):
+cdef Tensor _spread_indices(Tensor index, int ndim, const int64_t* shape, Tensor written, str func):
     """An index array as int64, in C order, of the shape that all index arrays share; itself when it is that.
 
     `written` is None, or the tensor whose memory must not be that of the indices.
     """
     cdef int64_t strides[MAX_DIMS]
-    cdef DLTensor spread = given.impl.dl
+    cdef DLTensor spread = index.impl.dl
     cdef CastOptions options
-    cdef Operand source, target
-    cdef Tensor made
-    cdef Status status
-    cdef bint same = given.impl.dl.ndim == ndim, wide = find_type(given.impl.dl.dtype) == type_int64
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
+    cdef EngineOperand source, target
+    cdef PyThreadState* state
+    cdef Tensor indices
+    cdef bint same = index.impl.dl.ndim == ndim, wide = find_type(index.impl.dl.dtype) == type_int64
     cdef int d
     for d in range(ndim if same else 0):
-        same = same and given.impl.dl.shape[d] == shape[d]
-    if (same and wide and is_contiguous(ndim, given.impl.dl.shape, given.impl.dl.strides) and
-            (written is None or not _share_bytes(given, written))):
-        return given
-    broadcast_strides(given.impl.dl.ndim, given.impl.dl.shape, given.impl.dl.strides, ndim, shape, TRAILING, strides)
+        same = same and index.impl.dl.shape[d] == shape[d]
+    if (same and wide and is_contiguous(ndim, index.impl.dl.shape, index.impl.dl.strides) and
+            (written is None or not _share_bytes(index, written))):
+        return index
+    broadcast_strides(index.impl.dl.ndim, index.impl.dl.shape, index.impl.dl.strides, ndim, shape, TRAILING, strides)
     spread.ndim = ndim
     spread.shape = <int64_t*>shape
     spread.strides = strides
@@ -402,21 +372,13 @@ cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor
     options.saturate = True     # uint64 beyond int64 must not become negative, which would count from the end
     options.scaled = False
     options.scale, options.offset = 1.0, 0.0
-    if not _on_host(given):
-        made = new_empty(ndim, shape, type_table[type_int64].dtype, given.impl.dl.device, func)
-        read_tensor(given, &source)
-        source.view = spread
-        read_tensor(made, &target)
-        engine_of(given.impl.dl.device, func).cast(&source, &target, options)
-        return made
-    made = _new_indices(ndim, shape, func)
-    with nogil:
-        if wide:
-            copy_tensor(made.impl.dl, spread, False)  # into new memory: there is no overlap that needs a temporary
-        else:
-            status = cast_tensor(made.impl.dl, spread, options, 0)
-    check_status(status, func)
-    return made
+    engine = engine_at(index.impl.dl.device, &launch, func)
+    indices = result_for(None, index, ndim, shape, type_table[type_int64].dtype, func)
+    source.tensor, source.block = &spread, index.impl.block
+    read_owned(indices, &target)
+    state = release_gil(launch, 16 * numel(ndim, shape))
+    finish(state, engine.cast(source, target, options, launch), launch, func)
+    return indices
 
 
 cdef char* _first(const IndexPlan* plan, Tensor t) noexcept:
@@ -468,8 +430,10 @@ cdef bint _takes_whole_mask(const IndexPlan* plan, const KeyItem* items, Tensor 
     A False beside a mask leaves nothing of what it selects.
     """
     cdef int64_t width = item_bytes(t.impl.dl.dtype)
-    return (plan.arrays == 1 and plan.array[0].part < 0 and plan.outer == 0 and plan.inner == 0 and
-            plan.spread == 1 and plan.spread_shape[0] == items[plan.array[0].item].count and
+    if not is_host(<int>t.impl.dl.device.device_type):  # devices go by positions
+        return False
+    return (plan.arrays == 1 and plan.array[0].part < 0 and plan.outer == 0 and plan.inner == 0 and plan.spread == 1 and
+            plan.spread_shape[0] == items[plan.array[0].item].count and
             (plan.array[0].stride == 1 or plan.array[0].size <= 1) and
             width <= 16 and width & (width - 1) == 0)
 
@@ -491,39 +455,28 @@ cdef list _make_arrays(const IndexPlan* plan, list read, list masks, Tensor writ
     return arrays
 
 
-cdef inline bint _on_host(Tensor t) noexcept:
-    return is_host(<int>t.impl.dl.device.device_type)
-
-
-cdef Tensor _beside(Tensor t, Tensor given, str func):
+cdef Tensor _next_to(Tensor t, Tensor index, str func):
     """An index array on the device of `t`: those of the host are copied there."""
-    if given.impl.dl.device.device_type == t.impl.dl.device.device_type:
-        if given.impl.dl.device.device_id == t.impl.dl.device.device_id:
-            return given
-    elif _on_host(given):
-        return given.to(t.device)
-    raise DeviceError(f"{func}: the tensor is on {t.device} and an index array on {given.device}; move it with "
+    if is_same_place(index.impl.dl.device, t.impl.dl.device):
+        return index
+    if is_host(<int>index.impl.dl.device.device_type):
+        return index.to(t.device)
+    raise DeviceError(f"{func}: the tensor is on {t.device} and an index array on {index.device}; move it with "
                       f".to(\"{t.device}\")")
 
 
 cdef int _plan(Tensor t, KeyItem* items, list read, list masks, IndexPlan* plan, str prefix, str func) except -1:
     """Masks packed, index arrays where the tensor is, and the plan of a key."""
     cdef Py_ssize_t i
-    cdef Tensor given
-    cdef bint here = _on_host(t)
-    if not here:
-        engine_of(t.impl.dl.device, func)
+    cdef Tensor index
+    check_device(t, func)
     for i in range(len(read)):
         masks.append(None)
         if items[i].kind == MASK or items[i].kind == ARRAY:
-            given = read[i]
-            if not here:
-                read[i] = given = _beside(t, given, func)
-                items[i].shape = given.impl.dl.shape
-            else:
-                check_host(given, func)
+            read[i] = index = _next_to(t, read[i], func)
+            items[i].shape = index.impl.dl.shape
             if items[i].kind == MASK:
-                mask = _pack(given, type_bool, func)
+                mask = _pack(index, type_bool, func)
                 masks[i] = mask
                 items[i].count = (<_Mask>mask).count
     if not plan_index(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides, <int>len(read), items, plan):
@@ -607,11 +560,8 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
     cdef IndexPlan plan
     cdef Indexed x
     cdef BadIndex bad
-    cdef _Mask mask
     cdef list read = [], masks = []
-    cdef int64_t width = item_bytes(t.impl.dl.dtype)
     cdef Tensor made
-    cdef char* source
     if not _read_key(key, items, read, func):
         made = _view(t, read)
         return copied(made, func) if copy else made
@@ -619,44 +569,43 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
         _plan(t, items, read, masks, &plan, prefix, func)
         return _unpacked(t, func)[tuple(read)].astype(t.dtype)
     _plan(t, items, read, masks, &plan, prefix, func)
-    if not _on_host(t):
-        made = _new_on_device(t, plan.ndim, plan.shape, func)
-        arrays = _make_arrays(&plan, read, masks, None, func)
-        _describe(&x, &plan, t, arrays)
-        bad = _run_on_device(&x, READ, t, made, arrays, _only_masks(&plan, masks), func)
-        if bad.at >= 0:
-            _raise_bad(bad, &plan, read, prefix)
-        return made
-    if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        made = new_padded(plan.ndim, plan.shape, t.impl.dl.dtype, func)
-    else:
-        made = new_empty(plan.ndim, plan.shape, t.impl.dl.dtype, _HOST, func)
+    result = _new_like(t, plan.ndim, plan.shape, func)
     if _takes_whole_mask(&plan, items, t):
-        mask = masks[plan.array[0].item]
-        source = _first(&plan, t)
-        with nogil:
-            compress(made.impl.dl.data, source, width, mask.n, mask.bits, mask.counts)
-        return made
+        _move_by_mask(t, _first(&plan, t), <char*>result.impl.dl.data, 1, True, masks[plan.array[0].item], func)
+        return result
     arrays = _make_arrays(&plan, read, masks, None, func)
     _describe(&x, &plan, t, arrays)
-    _describe_dense(&x, &plan, &made.impl.dl, made.impl.dl.strides)
-    bad = _run(&x, READ, 0, made.nbytes)
+    _describe_dense(&x, &plan, &result.impl.dl, result.impl.dl.strides)
+    bad = _run(&x, READ, t, result, arrays, _only_masks(&plan, masks), func)
     if bad.at >= 0:
         _raise_bad(bad, &plan, read, prefix)
-    return made
+    return result
 
 
-cdef Tensor _new_on_device(Tensor t, int ndim, const int64_t* shape, str func):
-    """Memory for elements of `t` on its device."""
+cdef int _move_by_mask(Tensor t, char* elements, char* dense, int64_t step, bint read, _Mask mask, str func) except -1:
+    """Move what a mask of all of `t`, of which `elements` are, selects, to dense memory or from there."""
+    cdef LaunchContext launch
+    cdef Status done
+    cdef int64_t width = item_bytes(t.impl.dl.dtype)
+    cdef PyThreadState* state = release_gil(launch, mask.n * width)
+    if read:
+        compress(dense, elements, width, mask.n, mask.bits, mask.counts)
+    else:
+        expand(elements, dense, step, width, mask.n, mask.bits, mask.counts)
+    return finish(state, done, launch, func)
+
+
+cdef Tensor _new_like(Tensor t, int ndim, const int64_t* shape, str func):
+    """Memory for elements of `t`, where it is."""
     cdef DLDataType dtype = t.impl.dl.dtype
     cdef uint64_t padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    cdef Tensor made
+    cdef Tensor result
     if padded:
         dtype.bits = 8
-    made = new_empty(ndim, shape, dtype, t.impl.dl.device, func)
-    made.impl.dl.dtype = t.impl.dl.dtype
-    made.impl.flags = padded
-    return made
+    result = result_for(None, t, ndim, shape, dtype, func)
+    result.impl.dl.dtype = t.impl.dl.dtype
+    result.impl.flags |= padded
+    return result
 
 
 cdef bint _only_masks(const IndexPlan* plan, list masks):
@@ -668,32 +617,33 @@ cdef bint _only_masks(const IndexPlan* plan, list masks):
     return True
 
 
-cdef BadIndex _run_on_device(Indexed* x, int op, Tensor t, Tensor dense, list arrays, bint good, str func) except *:
-    """Do what `_run` does between `t` and the dense side on its device; the first bad index is read back.
+cdef BadIndex _run(Indexed* x, int op, Tensor t, Tensor dense, list arrays, bint good, str func) except *:
+    """Move elements from the places of `t` to the dense side, or from there, or join them with what is there.
 
-    `good` indices are in range, and name an element once.
+    Returns the first bad index; `good` indices are in range, and name an element once.
     """
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(t.impl.dl.device, &launch, func)
     cdef Block* blocks[MAX_DIMS]
-    cdef Operand named, other
+    cdef EngineOperand named, other
+    cdef PyThreadState* state
+    cdef Status status
     cdef BadIndex bad
     cdef BadIndex* first = NULL
-    cdef Tensor given
     cdef int k
     for k in range(x.arrays):
         blocks[k] = (<Tensor>arrays[k]).impl.block
-    x.dense = <char*>dense.impl.dl.data
-    read_tensor(t, &named)
-    read_tensor(dense, &other)
+    read_owned(t, &named)
+    read_owned(dense, &other)
     bad.at = -1
     if not good:
         first = &bad
+    state = release_gil(launch, x.count * 8 + numel(dense.impl.dl.ndim, dense.impl.dl.shape) * x.width)
     if op == READ:
-        engine_of(t.impl.dl.device, func).gather(x, &named, &other, blocks, first)
+        status = engine.gather(x[0], named, other, blocks, first, launch)
     else:
-        engine_of(t.impl.dl.device, func).scatter(x, op, named.type, &other, &named, blocks, first)
-    if bad.at >= 0:
-        given = arrays[bad.array]
-        bad.value = given.reshape((-1,))[bad.at].item()
+        status = engine.scatter(x[0], op, find_type(t.impl.dl.dtype), other, named, blocks, first, launch)
+    finish(state, status, launch, func)
     return bad
 
 
@@ -703,15 +653,6 @@ cdef Tensor _unpacked(Tensor t, str func):
         raise TypeError(f"{func}: elements of {t.dtype} share bytes, and index arrays and masks cannot name them; use "
                         f"integers and slices")
     return t.astype(t.dtype, padded=True)
-
-
-cdef BadIndex _run(Indexed* x, int op, int type, int64_t bytes) noexcept:
-    cdef BadIndex bad
-    if bytes + x.count * 8 > KEEP_GIL_BYTES:
-        with nogil:
-            bad = gather(x) if op == READ else scatter(x) if op == WRITE else accumulate(x, op, type)
-        return bad
-    return gather(x) if op == READ else scatter(x) if op == WRITE else accumulate(x, op, type)
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -761,31 +702,35 @@ cdef bint _masked_fill(Tensor t, Tensor mask, object value) except -1:
 
     How many elements that are is not asked for, so the host waits for nothing.
     """
-    cdef Operand operands[3]
-    cdef Operand target
-    if (find_type(mask.impl.dl.dtype) != type_bool or not _is_beside(mask, t) or not _same_shape(t, mask) or
+    cdef Operand number
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
+    cdef EngineOperand condition, element, target
+    cdef PyThreadState* state
+    if is_host(<int>t.impl.dl.device.device_type):  # there, what is set is counted faster than all is written
+        return False
+    if (find_type(mask.impl.dl.dtype) != type_bool or not _same_shape(t, mask) or
+            not is_same_place(mask.impl.dl.device, t.impl.dl.device) or
             not (PyFloat_CheckExact(value) or PyLong_CheckExact(value) or type(value) is bool)):
         return False
-    read_tensor(t, &target)
-    if target.type < 0 or t.impl.dl.dtype.bits % 8 != 0:
+    number.number = True
+    number.type = find_type(t.impl.dl.dtype)
+    if number.type < 0 or t.impl.dl.dtype.bits % 8 != 0:
         return False
     check_writable(&t.impl.dl, t.impl.flags, "__setitem__")
-    read_tensor(mask, &operands[0])
-    operands[1].number = True
-    operands[1].type = target.type
-    store_python(operands[1].element, 0, value, t.impl.dl.dtype, True, "__setitem__")
-    operands[2] = target
-    engine_of(t.impl.dl.device, "__setitem__").choose(operands, &target)
+    store_python(number.element, 0, value, t.impl.dl.dtype, True, "__setitem__")
+    engine = engine_at(t.impl.dl.device, &launch, "__setitem__")
+    read_owned(mask, &condition)
+    as_engine_operand(&number, &element)
+    read_owned(t, &target)
+    state = release_gil(launch, numel(t.impl.dl.ndim, t.impl.dl.shape) * item_bytes(t.impl.dl.dtype))
+    finish(state, engine.choose(condition, element, target, target, launch), launch, "__setitem__")
     return True
 
 
 cdef int _set(Tensor t, object key, object value) except -1:
-    if type(key) is Tensor:
-        if _on_host(t):
-            if _short_write(t, <Tensor>key, value):
-                return 0
-        elif _masked_fill(t, <Tensor>key, value):
-            return 0
+    if type(key) is Tensor and (_short_write(t, <Tensor>key, value) or _masked_fill(t, <Tensor>key, value)):
+        return 0
     return _write(t, key, value, WRITE, "__setitem__", "")
 
 
@@ -804,8 +749,7 @@ cdef int _write(Tensor t, object key, object value, int op, str func, str prefix
         if op == WRITE:
             return assign(view, value, func)
         return _join(view, value, op, func)
-    if not _on_host(t):
-        engine_of(t.impl.dl.device, func)
+    check_device(t, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         whole = _unpacked(t, func)
@@ -830,7 +774,7 @@ cdef Tensor _as_source(Tensor t, object value, str func):
     cdef Tensor made, source
     if type(value) is Tensor:
         source = value
-        if (_is_beside(source, t) and not _share_bytes(source, t) and
+        if (is_same_place(source.impl.dl.device, t.impl.dl.device) and not _share_bytes(source, t) and
                 source.impl.dl.dtype.code == t.impl.dl.dtype.code and
                 source.impl.dl.dtype.bits == t.impl.dl.dtype.bits and
                 source.impl.dl.dtype.lanes == t.impl.dl.dtype.lanes and
@@ -844,21 +788,6 @@ cdef Tensor _as_source(Tensor t, object value, str func):
     return made
 
 
-cdef inline bint _is_beside(Tensor source, Tensor t) noexcept:
-    if _on_host(t):
-        return source.impl.dl.device.device_type == kDLCPU
-    return (source.impl.dl.device.device_type == t.impl.dl.device.device_type and
-            source.impl.dl.device.device_id == t.impl.dl.device.device_id)
-
-
-cdef Tensor _new_like(Tensor t, int ndim, const int64_t* shape, str func):
-    if not _on_host(t):
-        return _new_on_device(t, ndim, shape, func)
-    if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        return new_padded(ndim, shape, t.impl.dl.dtype, func)
-    return new_empty(ndim, shape, t.impl.dl.dtype, _HOST, func)
-
-
 cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list read, list masks, Tensor source,
                         const int64_t* strides, int op, str func, str prefix) except -1:
     cdef Indexed x
@@ -866,17 +795,12 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
     cdef _Mask mask
     cdef Tensor spread
     cdef Place place
-    cdef int64_t width = item_bytes(t.impl.dl.dtype), step
-    cdef int type = find_type(t.impl.dl.dtype)
-    cdef char* target
-    if op == WRITE and _on_host(t) and _takes_whole_mask(plan, items, t):
+    cdef int64_t step
+    if op == WRITE and _takes_whole_mask(plan, items, t):
         mask = masks[plan.array[0].item]
         step = strides[0] if mask.count > 1 else 1
         if step == 0 or step == 1:
-            target = _first(plan, t)
-            with nogil:
-                expand(target, source.impl.dl.data, step, width, mask.n, mask.bits, mask.counts)
-            return 0
+            return _move_by_mask(t, _first(plan, t), <char*>source.impl.dl.data, step, False, mask, func)
     arrays = _make_arrays(plan, read, masks, t, func)
     _describe(&x, plan, t, arrays)
     if not _describe_dense(&x, plan, &source.impl.dl, strides):
@@ -887,18 +811,7 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
         spread = copied(view_of(source, &place), func)
         source = spread
         _describe_dense(&x, plan, &source.impl.dl, source.impl.dl.strides)
-    if not _on_host(t):
-        bad = _run_on_device(&x, op, t, source, arrays, _only_masks(plan, masks), func)
-        if bad.at >= 0:
-            _raise_bad(bad, plan, read, prefix)
-        return 0
-    if x.count > 65536:
-        with nogil:
-            bad = check_indices(x)
-    else:
-        bad = check_indices(x)
-    if bad.at < 0:
-        bad = _run(&x, op, type, numel(plan.ndim, plan.shape) * width)
+    bad = _run(&x, op, t, source, arrays, _only_masks(plan, masks), func)
     if bad.at >= 0:
         _raise_bad(bad, plan, read, prefix)
     return 0
@@ -1219,7 +1132,6 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     func = "take_along_axis"
     cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
     cdef Tensor packed = None
-    cdef bint here
     if axis is None:
         t, axis = t.reshape((-1,)), 0
     cdef int where = axis_of(axis, t.impl.dl.ndim, func), d
@@ -1236,12 +1148,8 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
         if d != where and shape[d] != t.impl.dl.shape[d] and t.impl.dl.shape[d] != 1:
             raise ValueError(f"{func}: x has shape {t.shape}, indices have {at.shape}, which do not broadcast along "
                              f"axis {d}")
-    here = _on_host(t)
-    if here:
-        check_host(at, func)
-    else:
-        engine_of(t.impl.dl.device, func)
-        at = _beside(t, at, func)
+    check_device(t, func)
+    at = _next_to(t, at, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         packed, t = t, _unpacked(t, func)
     made = _new_like(t, t.impl.dl.ndim, shape, func)
@@ -1261,10 +1169,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     memcpy(indexed.spread_shape, shape, plan.spread * sizeof(int64_t))
     for d in range(plan.spread):
         indexed.spread_tensor[d] = 0 if d == where or t.impl.dl.shape[d] == 1 else t.impl.dl.strides[d]
-    if here:
-        bad = _run(&indexed, READ, 0, made.nbytes)
-    else:
-        bad = _run_on_device(&indexed, READ, t, made, arrays, False, func)
+    bad = _run(&indexed, READ, t, made, arrays, False, func)
     if bad.at >= 0:
         _raise_bad(bad, &plan, [at], f"{func}: ")
     if packed is not None:
@@ -1313,10 +1218,8 @@ def nonzero(x, /):
         raise ValueError("nonzero: a tensor of 0 dimensions has no indices; reshape it to (1,), or compare it with 0")
     if type < 0 or type >= computed_types:
         raise TypeError(f"nonzero: {t.dtype} has no arithmetic; convert with astype() first")
-    if not _on_host(t):
-        engine_of(t.impl.dl.device, "nonzero")
-    elif (t.impl.dl.ndim == 1 and t.impl.dl.shape[0] <= SHORT_MASK and
-            (t.impl.dl.strides[0] == 1 or t.impl.dl.shape[0] <= 1)):
+    if (t.impl.dl.device.device_type == kDLCPU and t.impl.dl.ndim == 1 and t.impl.dl.shape[0] <= SHORT_MASK and (
+            t.impl.dl.strides[0] == 1 or t.impl.dl.shape[0] <= 1)):
         n = t.impl.dl.shape[0]
         count = pack_mask(t.impl.dl.data, type_table[type].bytes, _significant(type), n, words, before)
         made = _new_indices(1, &count, "nonzero")

@@ -4,10 +4,10 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar, Status,
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
                              broadcast_shapes, computed_types, find_type, type_table)
-from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands,
+from .operands cimport (EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, as_engine_operand,
+                        common_device, engine_at, finish, hold_without_gil, own_operands, promote_operands, release_gil,
                         kind_order, read_operands, read_tensor)
 from .._core.scalars cimport plain_number, tag_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
@@ -20,7 +20,6 @@ from .._core.optional_libraries import load_openblas
 from .casting import astype
 
 cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
-    Status multiply "dlt::gemm"(const DLTensor&, const DLTensor&, const DLTensor&, const Scalar&, const Scalar&)
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
     bint set_blas(const char*)
 
@@ -46,29 +45,30 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
                   str func) except -1:
     cdef int64_t work = 1
     cdef int i
-    cdef Status status
     cdef DLDevice here
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
+    cdef EngineOperand first, second, target
+    cdef PyThreadState* state
     cdef const DLTensor* a = &left.view
-    cdef const DLTensor* b = &right.view
     cdef const DLTensor* c = &out.view
     common_device(out, 1, &here, func)
     if here.device_type != device.device_type or here.device_id != device.device_id:
         raise ValueError(f"{func}: the operands are on {device_of(device)}, the output is on {device_of(c.device)}")
-    if device.device_type != kDLCPU:
-        engine_of(device, func).gemm(left, right, out, alpha, beta)
-        return 0
     for i in range(c.ndim):
         work *= c.shape[i]
     work *= a.shape[a.ndim - 1]
-    if work >= SMALL_WORK:
+    engine = engine_at(device, &launch, func)
+    if work >= SMALL_WORK and launch.stream == NULL:
         find_blas()
+    _owners = None
     if work >= KEEP_GIL_WORK:
-        _held = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
-        with nogil:
-            status = multiply(c[0], a[0], b[0], alpha, beta)
-    else:
-        status = multiply(c[0], a[0], b[0], alpha, beta)
-    return check_status(status, func)
+        _owners = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
+    as_engine_operand(left, &first)
+    as_engine_operand(right, &second)
+    as_engine_operand(out, &target)
+    state = release_gil(launch, KEEP_GIL_BYTES + 1 if work >= KEEP_GIL_WORK else 0)
+    return finish(state, engine.gemm(first, second, target, alpha, beta, launch), launch, func)
 
 
 cdef object _shape_of(const DLTensor* view):

@@ -2,10 +2,13 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
+from .._core.errors cimport raise_status
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, Block, CastOptions, Fault, Real, Scalar, Status,
+                             type_table)
 from .._core.scalars cimport kind_order  # for the modules that cimport operands
-from .._core.native cimport MAX_DIMS, MAX_DIMS_TWICE, Block, CastOptions, Real, Scalar
-from .._core.tensor cimport Tensor
-from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
+from .._core.tensor cimport Tensor, assign, new_empty
+from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLPackExchangeAPI,
+                            DLTensor, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged)
 
 cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
     cppclass ReduceOptions:
@@ -15,35 +18,6 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         double correction
         const void* initial
         int initial_type
-
-cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
-    enum Scan "dlt::Scan":
-        SUM "dlt::Scan::sum"
-        PRODUCT "dlt::Scan::product"
-        MAXIMUM "dlt::Scan::maximum"
-        MINIMUM "dlt::Scan::minimum"
-        SATURATING_SUM "dlt::Scan::saturating_sum"
-        SATURATING_PRODUCT "dlt::Scan::saturating_product"
-
-cdef extern from "native/ops/draws.h" namespace "dlt" nogil:
-    cppclass Sequence "dlt::philox::Sequence":
-        uint64_t key
-        uint64_t stream
-    enum Distribution "dlt::Distribution":
-        UNIT "dlt::draw_unit"
-        UNIFORM "dlt::draw_uniform"
-        NORMAL "dlt::draw_normal"
-        EXPONENTIAL "dlt::draw_exponential"
-        INTEGERS "dlt::draw_integers"
-    cppclass Draw:
-        Sequence sequence
-        double a
-        double b
-        double below
-        uint64_t low
-        uint64_t count
-        uint64_t reject
-
 
 cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
     ctypedef struct IndexArray:
@@ -74,8 +48,8 @@ cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
         int array
         int64_t value
 
-cdef extern from "native/cuda/matrices.h" namespace "dlt::cuda" nogil:
-    enum class Factor "dlt::cuda::Factor"(int):
+cdef extern from "native/cpu/matrices.h" namespace "dlt" nogil:
+    enum class Factor "dlt::Factor"(int):
         solve
         inverse
         determinant
@@ -91,6 +65,7 @@ cdef extern from "native/cuda/matrices.h" namespace "dlt::cuda" nogil:
         int64_t k
         bint flag
         bint waits
+        unsigned char* info
 
 cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
     cppclass FourierCall:
@@ -128,45 +103,157 @@ cdef extern from "native/memory/run.h" namespace "dlt" nogil:
         Block* block
         bint number
 
+cdef extern from "native/cpu/engine_table.h" namespace "dlt" nogil:
+    enum Scan "dlt::Scan":  # the values of these, and fields of structs, are declared where they are used
+        pass
+    enum Distribution "dlt::Distribution":
+        pass
+    cppclass Draw:
+        pass
+    cppclass EngineOperand:
+        const DLTensor* tensor
+        Block* block
+        int type
+        bint padded
+        unsigned char[16] value
+    cppclass CudaLaunch "dlt::cuda::Launch"
+    cppclass LaunchContext:
+        void* stream
+        const CudaLaunch* launch
+        unsigned char[16] settings
+    cppclass ElementCall:
+        int op
+        bint saturate
+        int type
+        int saturating
+    cppclass EngineTable:
+        Status (*element)(const ElementCall&, const EngineOperand*, int, const EngineOperand&,
+                          const LaunchContext&) noexcept
+        Status (*real)(Real, double, const EngineOperand&, const EngineOperand*, const EngineOperand&,
+                       const LaunchContext&) noexcept
+        Status (*cast)(const EngineOperand&, const EngineOperand&, const CastOptions&, const LaunchContext&) noexcept
+        Status (*choose)(const EngineOperand&, const EngineOperand&, const EngineOperand&, const EngineOperand&,
+                         const LaunchContext&) noexcept
+        Status (*fill)(const void*, const EngineOperand&, const LaunchContext&) noexcept
+        Status (*gemm)(const EngineOperand&, const EngineOperand&, const EngineOperand&, const Scalar&, const Scalar&,
+                       const LaunchContext&) noexcept
+        Status (*reduce)(int, const ReduceOptions&, int, const EngineOperand&, const EngineOperand*, uint64_t,
+                         const EngineOperand&, const LaunchContext&) noexcept
+        Status (*scan)(Scan, const EngineOperand&, int, const EngineOperand&, const LaunchContext&) noexcept
+        Status (*sort)(const EngineOperand&, const EngineOperand*, const EngineOperand*, int, bint,
+                       const LaunchContext&) noexcept
+        Status (*gather)(Indexed&, const EngineOperand&, const EngineOperand&, Block**, BadIndex*,
+                         const LaunchContext&) noexcept
+        Status (*scatter)(Indexed&, int, int, const EngineOperand&, const EngineOperand&, Block**, BadIndex*,
+                          const LaunchContext&) noexcept
+        Status (*pack_mask)(const EngineOperand&, uint64_t, int64_t, const EngineOperand&, const EngineOperand&,
+                            int64_t*, const LaunchContext&) noexcept
+        Status (*mask_positions)(const EngineOperand*, int, const int64_t*, int64_t, const EngineOperand&,
+                                 const EngineOperand&, const LaunchContext&) noexcept
+        int64_t mask_tile
+        Status (*factor)(const FactorCall&, const EngineOperand&, const EngineOperand*, const EngineOperand*,
+                         const EngineOperand*, const LaunchContext&) noexcept
+        Status (*draw)(Distribution, int, int, const Draw&, uint64_t, int64_t, const EngineOperand&,
+                       const LaunchContext&) noexcept
+        Status (*search)(const EngineOperand&, const EngineOperand&, const EngineOperand&, bint,
+                         const LaunchContext&) noexcept
+        Status (*tally)(const EngineOperand&, const EngineOperand*, const EngineOperand&, const LaunchContext&) noexcept
+    const EngineTable cpu_engine
+
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState
+    PyThreadState* PyEval_SaveThread() noexcept
+    void PyEval_RestoreThread(PyThreadState*) noexcept
+
 # The engine of other devices than the host. Everything is checked before: devices, shapes, dtypes, and that outputs are
 # writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
 # C order, of `size` elements, and numbers as elements of that dtype; into a tensor like `like`, of dtype `to`, or a new
 # one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count`
 # elements that are `inner` apart, into `made`, whose memory it allocates.
 cdef struct Engine:
+    const EngineTable* table
+    int (*launch_on)(int device, LaunchContext* out) except -1  # the calling thread's stream
+    int (*set_launch)(object settings, LaunchContext* out) except -1
     object (*same)(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count,
                    object out)
-    int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
-    int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
-    int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1
-    int (*choose)(Operand* operands, Operand* out) except -1
-    int (*reduce)(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
-                  uint64_t axes, const Operand* out) except -1
     int (*reduce_rows)(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
                        int64_t inner, Tensor made) except -1
-    int (*draw)(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
-                const Operand* out) except -1
-    int (*fill)(const void* element, Operand* out) except -1
-    int (*gather)(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1
-    int (*scatter)(const Indexed* x, int op, int type, const Operand* source, const Operand* out, Block** blocks,
-                   BadIndex* bad) except -1
-    int (*sort)(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
-                bint descending) except -1
-    int (*searchsorted)(const Operand* values, const Operand* given, const Operand* out, bint after) except -1
-    int (*tally)(const Operand* bins, const Operand* counts) except -1
-    int (*factor)(const FactorCall* call, const Operand* a, const Operand* out, const Operand* second,
-                  const Operand* third, const Operand* info) except -1
     int (*fourier)(const FourierCall* call, const Operand* x, const Operand* out) except -1
-    int64_t (*mask_tiles)(int64_t n) noexcept
-    int64_t (*mask_words)(int64_t n) noexcept
-    int (*pack_mask)(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
-                     int64_t* count) except -1
-    int (*mask_positions)(const Operand* to, int ndim, const int64_t* shape, int64_t n, const Operand* words,
-                          const Operand* before) except -1
-    int (*scan)(Scan op, const Operand* x, int axis, const Operand* out) except -1
-    int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 
 cdef void set_engine(const Engine* engine) noexcept
 cdef const Engine* engine_of(DLDevice device, str func) except NULL
 cdef const Engine* loaded_engine() noexcept
+cdef inline int check_device(Tensor t, str func) except -1:
+    if not is_host(<int>t.impl.dl.device.device_type):
+        engine_of(t.impl.dl.device, func)
+    return 0
 cdef void read_tensor(Tensor t, Operand* out) noexcept
+
+# -- computing: the same for the host and for devices
+
+cdef const EngineTable* device_engine_at(DLDevice device, LaunchContext* launch, str func) except NULL
+cdef int set_launch(LaunchContext* launch, object settings) except -1
+# The engine of a device, and where it enqueues work of the calling thread.
+cdef inline const EngineTable* engine_at(DLDevice device, LaunchContext* launch, str func) except NULL:
+    if is_host(<int>device.device_type):
+        return &cpu_engine
+    return device_engine_at(device, launch, func)
+cdef inline void read_owned(Tensor t, EngineOperand* out) noexcept:
+    out.tensor = &t.impl.dl
+    out.block = t.impl.block
+    out.padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+
+cdef inline void as_engine_operand(const Operand* operand, EngineOperand* out) noexcept:
+    if operand.number:
+        out.tensor = NULL
+        out.block = NULL
+        out.type = operand.type
+        (<double*>out.value)[0] = operand.element[0]  # one load for each store: a wider one waits for both
+        if type_table[operand.type].bytes > 8:
+            (<double*>out.value)[1] = operand.element[1]
+        return
+    out.tensor = &operand.view
+    out.block = operand.block
+    out.padded = operand.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+
+# Before the call of a slot: release the GIL where the work takes longer than that costs, and on devices, where a launch
+# may block. `bytes`: of an addition that takes as long. After it: take the GIL back, and raise what the status stands
+# for.
+cdef inline PyThreadState* release_gil(const LaunchContext& launch, int64_t bytes) noexcept:
+    return PyEval_SaveThread() if launch.stream != NULL or bytes > KEEP_GIL_BYTES else NULL
+cdef inline int finish(PyThreadState* state, Status status, const LaunchContext& launch, str func) except -1:
+    if state != NULL:
+        PyEval_RestoreThread(state)
+    if status.fault == Fault.none:
+        return 0
+    return raise_status(status, func if launch.stream == NULL else None)  # texts of devices name the function
+
+cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, const void* element, Operand* target,
+                      str func) except -1
+
+# -- the one treatment of `out`: checked, computed into, delivered
+
+cdef Tensor read_output(object out, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, bint holds, str func)
+# Host memory of every kind counts as the CPU, managed memory as its CUDA device.
+cdef inline DLDevice computing_device(DLDevice device) noexcept:
+    if is_host(<int>device.device_type):
+        device.device_type, device.device_id = kDLCPU, 0
+    elif device.device_type == kDLCUDAManaged:
+        device.device_type = kDLCUDA
+    return device
+cdef inline bint is_same_place(DLDevice a, DLDevice b) noexcept:
+    a, b = computing_device(a), computing_device(b)
+    return a.device_type == b.device_type and a.device_id == b.device_id
+cdef bint is_written_at_once(Tensor target, Tensor x, DLDataType dtype) noexcept
+# Return `target` where results can be written to it at once, else new memory where `x` is.
+cdef inline Tensor result_for(Tensor target, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, str func):
+    if target is not None and is_written_at_once(target, x, dtype):
+        return target
+    return new_empty(ndim, shape, dtype, computing_device(x.impl.dl.device), func)
+# The result of a call: new memory, or `out` with the results in it.
+cdef inline object deliver(Tensor result, Tensor target, object out, str func):
+    if target is None:
+        return result
+    if result is not target:
+        assign(target, result, func)
+    return out

@@ -16,15 +16,21 @@ from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
 from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
                              is_torch_table, known_entry)
 from .._core.convert cimport view_any
-from .._core.native cimport (REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, broadcast_shapes,
-                             computed_types, contiguous_strides, find_type, promote, store_scalar, type_bool,
-                             type_complex64, type_float32, type_int64, type_table)
+from .._core.native cimport (KEEP_GIL_BYTES, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, broadcast_shapes,
+                             computed_types, contiguous_strides, find_type, item_bytes, numel, promote, same_dtype,
+                             store_scalar, type_bool, type_complex64, type_float32, type_int64, type_table)
 from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number
 from .._core.tensor cimport Tensor, as_tuple, check_writable, operations
 from .._core.threads cimport Published
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from .._core.types import DeviceError
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    enum Overlap "dlt::Overlap":
+        OVERLAP_NONE "dlt::Overlap::none"
+    Overlap overlap(const DLTensor&, const DLTensor&)
+
 
 cdef void read_tensor(Tensor t, Operand* out) noexcept:
     """Read a Tensor as an operand, which is valid while the tensor lives."""
@@ -255,7 +261,7 @@ cdef int promote_operands(Operand* operands, int count, str func) except -1:
 
 
 cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1:
-    """The one device of all tensors. Host memory of every kind counts as the CPU, managed memory as its CUDA device."""
+    """The one device of all tensors; see computing_device()."""
     cdef int i
     cdef bint found = False
     cdef DLDevice here
@@ -264,12 +270,7 @@ cdef int common_device(Operand* operands, int count, DLDevice* device, str func)
     for i in range(count):
         if operands[i].number:
             continue
-        here = operands[i].view.device
-        if is_host(<int>here.device_type):
-            here.device_type = kDLCPU
-            here.device_id = 0
-        elif here.device_type == kDLCUDAManaged:
-            here.device_type = kDLCUDA
+        here = computing_device(operands[i].view.device)
         if found and (here.device_type != device.device_type or here.device_id != device.device_id):
             raise ValueError(f"{func}: tensors are on {device_of(device[0])} and {device_of(here)}; move one with "
                              f"to()")
@@ -318,6 +319,66 @@ cdef const Engine* engine_of(DLDevice device, str func) except NULL:
     return _engine.get()
 
 
+# -- computing: the same for the host and for devices ------------------------------------------------------------------
+
+cdef const EngineTable* device_engine_at(DLDevice device, LaunchContext* launch, str func) except NULL:
+    cdef const Engine* engine = engine_of(device, func)
+    engine.launch_on(device.device_id, launch)
+    return engine.table
+
+
+cdef int set_launch(LaunchContext* launch, object settings) except -1:
+    """Launch kernels with these settings. The CPU has none."""
+    return 0 if launch.stream == NULL else loaded_engine().set_launch(settings, launch)
+
+
+cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, const void* element, Operand* target,
+                      str func) except -1:
+    """Write one element of the dtype of `target` to all of it."""
+    cdef EngineOperand out
+    cdef int64_t bytes = numel(target.view.ndim, target.view.shape) * item_bytes(target.view.dtype)
+    as_engine_operand(target, &out)
+    _owner = hold_without_gil(target, 1) if bytes > KEEP_GIL_BYTES else None
+    cdef PyThreadState* state = release_gil(launch, bytes)
+    cdef Status status = engine.fill(element, out, launch)
+    return finish(state, status, launch, func)
+
+
+# -- the one treatment of `out` ---------------------------------------------------------------------------------------
+
+cdef Tensor read_output(object out, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, bint holds, str func):
+    """Read an `out` where `x` is, of the shape and dtype of the result, or with `holds` of one that holds it."""
+    cdef Operand operand
+    cdef PyObject* used
+    cdef Tensor target
+    cdef int d
+    if out is None:
+        return None
+    cdef list owners = read_operands(NULL, 0, <PyObject*>out, &operand, &used, func) or []
+    own_operands(&used, 1, &operand, owners, func)
+    target = <Tensor><object>used
+    if not is_same_place(target.impl.dl.device, x.impl.dl.device):
+        raise DeviceError(f"{func}: x is on {x.device} and out on {target.device}; give an out on {x.device}")
+    for d in range(ndim if target.impl.dl.ndim == ndim else 1):
+        if target.impl.dl.ndim != ndim or target.impl.dl.shape[d] != shape[d]:
+            wanted = as_tuple(ndim, shape)
+            raise ValueError(f"{func}: the result has shape {wanted}, out has shape {target.shape}; give an out of "
+                             f"that shape")
+    if not same_dtype(target.impl.dl.dtype, dtype) and (not holds or not _can_cast(dtype_of(dtype), target.dtype)):
+        raise TypeError(f"{func}: the result is {dtype_of(dtype)}, out is {target.dtype}, which does not hold it; give "
+                        f"an out of {dtype_of(dtype)}")
+    return target
+
+
+cdef bint _can_cast(object a, object b) except -1:
+    from .dtypes import can_cast  # no-cython-lint: it imports this module
+    return can_cast(a, b)
+
+
+cdef bint is_written_at_once(Tensor target, Tensor x, DLDataType dtype) noexcept:
+    return same_dtype(target.impl.dl.dtype, dtype) and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE
+
+
 def check_computes(Tensor t, str func):
     """Raise DeviceError for a tensor on a device where nothing here computes.
 
@@ -325,11 +386,10 @@ def check_computes(Tensor t, str func):
     --------
     >>> check_computes(dl.zeros(2), "norm")
     """
-    if not is_host(<int>t.impl.dl.device.device_type):
-        engine_of(t.impl.dl.device, func)
+    check_device(t, func)
 
 
-def transform_on_device(Tensor x, Tensor out, tuple sizes, bint forward):
+def transform(Tensor x, Tensor out, tuple sizes, bint forward):
     """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/fft.h.
 
     Raises
@@ -339,7 +399,7 @@ def transform_on_device(Tensor x, Tensor out, tuple sizes, bint forward):
 
     Examples
     --------
-    >>> transform_on_device(x, out, (8,), True)                             # doctest: +SKIP
+    >>> transform(x, out, (8,), True)                             # doctest: +SKIP
     """
     cdef Operand source, target
     cdef FourierCall call

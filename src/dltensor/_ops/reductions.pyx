@@ -7,17 +7,18 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport (BOOLEAN, COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, TRAILING, UNSIGNED, CastOptions, Kind,
-                             Status, allocate, broadcast_strides, computed_types, copy_tensor, find_type, type_bool,
+from .._core.native cimport (BOOLEAN, COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, TRAILING, UNSIGNED, Block, CastOptions,
+                             Kind, Status, allocate, broadcast_strides, computed_types, find_type, type_bool,
                              type_complex64, type_complex128, type_float32, type_float64, type_int64, type_table,
                              type_uint8, type_uint64)
-from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
-                        loaded_engine, promote_operands, read_operands, read_tensor, store_number)
-from .._core.errors cimport check_status
+from .operands cimport (Engine, EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, ReduceOptions,
+                        as_engine_operand, check_device, common_device, engine_at, engine_of, finish, hold_without_gil,
+                        kind_order, loaded_engine, promote_operands, read_operands, read_owned, release_gil,
+                        store_number)
 from .._core.indexing cimport axis_of, sequence_of
 from .._core.scalars cimport plain_number, shown
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
-from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA, read_dtype
+from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA, read_dtype
 
 from .._core.convert import asarray
 from .._core.types import as_dtype
@@ -40,7 +41,6 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
     const ReductionRow reduction_table[1]
     int reduction_count, reduction_sum, reduction_max, reduction_min, reduction_mean
     int reduction_result(int, int, bint)
-    Status reduce(int, const ReduceOptions&, int, const DLTensor&, const DLTensor*, uint64_t, const DLTensor&)
     bint reduce_runs(int, int, const void*, int64_t, int64_t, double, void*)
 
 cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
@@ -107,7 +107,7 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
     cdef int i, to, ndim = x.impl.dl.ndim, type, left = 0
     cdef bint keepdims = False
     if x.impl.dl.device.device_type != kDLCPU:
-        return _plain_on_device(reduction, arguments, correction) if x.impl.dl.device.device_type == kDLCUDA else None
+        return _launch_rows(reduction, arguments, correction) if x.impl.dl.device.device_type == kDLCUDA else None
     if arguments.keepdims != NULL:
         if <object>arguments.keepdims is True:
             keepdims = True
@@ -154,7 +154,7 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
     return made
 
 
-cdef object _plain_on_device(int reduction, const ReduceArguments* arguments, double correction):
+cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double correction):
     """The same of a CUDA tensor of any size, over all axes or one."""
     cdef Tensor x = <Tensor>arguments.x
     cdef Tensor made
@@ -322,8 +322,6 @@ cdef object _general(int reduction, ReduceArguments* arguments):
     if operands[0].number:
         raise TypeError(f"{func}: expected a tensor, got {type_name(<object>arguments.x)}; asarray() makes one")
     common_device(operands, count + (output != NULL), &device, func)
-    if device.device_type != kDLCPU:
-        engine_of(device, func)
     type = promote_operands(operands, 1, func)
     if dtype >= 0:
         type = _with_result(reduction, type, dtype, &options, func)
@@ -416,18 +414,13 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
     cdef const DLTensor* target
     cdef const DLTensor* mask_view = NULL
     cdef const ReductionRow* row = &reduction_table[reduction]
-    cdef Tensor made
+    cdef Tensor result
     cdef Operand* output = &operands[count]
-    cdef Operand place
-    cdef CastOptions exactly
-    cdef Status status
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(device, &launch, func)
     cdef bint direct = False
-    cdef const Engine* engine = NULL
-    cdef const Operand* mask_operand = NULL
     cdef int i, ndim = 0, k = 0
     cdef int64_t reduced = 1, left = 1
-    if device.device_type != kDLCPU:
-        engine = engine_of(device, func)
     for i in range(x.ndim):
         if axes >> i & 1:
             reduced *= x.shape[i]
@@ -451,11 +444,10 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
     if out is not None:
         _check_output(output, ndim, kept, to, options.saturate, func)
         direct = overlap(output.view, x[0]) == OVERLAP_NONE and (
-            count == 1 or overlap(output.view, operands[1].view) == OVERLAP_NONE) and (
-            engine == NULL or output.type == to)
-    made = None if direct else new_empty(ndim, kept, output.view.dtype if out is not None and engine == NULL
-                                         else type_table[to].dtype, device, func)
-    target = &output.view if direct else &made.impl.dl
+            count == 1 or overlap(output.view, operands[1].view) == OVERLAP_NONE)
+    result = None if direct else new_empty(ndim, kept, output.view.dtype if out is not None else type_table[to].dtype,
+                                           device, func)
+    target = &output.view if direct else &result.impl.dl
     view = target[0]
     for i in range(x.ndim):
         inserted_shape[i] = 1
@@ -469,35 +461,41 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
     view.ndim = x.ndim
     view.shape = inserted_shape
     view.strides = inserted_strides
-    if engine != NULL:
-        if direct:
-            place = output[0]
-        else:
-            read_tensor(made, &place)
-        place.view = view
-        if count > 1:
-            operands[1].view = mask
-            mask_operand = &operands[1]
-        _held = hold_without_gil(operands, count + (out is not None))
-        engine.reduce(reduction, options[0], type, &operands[0], mask_operand, axes, &place)
-        if out is None:
-            return made
-        if not direct:
-            read_tensor(made, &place)
-            engine.cast(&place, output, exactly)
-        return out
-    if left * reduced * type_table[type].bytes <= KEEP_GIL_BYTES:
-        status = reduce(reduction, options[0], type, x[0], mask_view, axes, view)
-    else:
-        _held = hold_without_gil(operands, count + (out is not None))
-        with nogil:
-            status = reduce(reduction, options[0], type, x[0], mask_view, axes, view)
-    check_status(status, func)
+    _run(engine, launch, reduction, options, type, operands, mask_view, axes, &view,
+         output.block if direct else result.impl.block, left * reduced * type_table[type].bytes,
+         count + (out is not None), func)
     if out is None:
-        return made
+        return result
     if not direct:
-        copy_tensor(output.view, made.impl.dl, False)
+        _copy(engine, launch, result, output, func)
     return out
+
+
+cdef int _run(const EngineTable* engine, const LaunchContext& launch, int reduction, const ReduceOptions* options,
+              int type, Operand* operands, const DLTensor* mask, uint64_t axes, const DLTensor* out, Block* block,
+              int64_t bytes, int count, str func) except -1:
+    """Reduce operand 0 into `out`, whose memory `block` owns; `mask` is operand 1, broadcast, or NULL."""
+    cdef EngineOperand x, where, target
+    cdef const EngineOperand* only = NULL
+    as_engine_operand(&operands[0], &x)
+    target.tensor, target.block = out, block
+    if mask != NULL:
+        where.tensor, where.block = mask, operands[1].block
+        only = &where
+    _owners = hold_without_gil(operands, count) if bytes > KEEP_GIL_BYTES else None
+    cdef PyThreadState* state = release_gil(launch, bytes)
+    cdef Status status = engine.reduce(reduction, options[0], type, x, only, axes, target, launch)
+    return finish(state, status, launch, func)
+
+
+cdef int _copy(const EngineTable* engine, const LaunchContext& launch, Tensor result, Operand* out, str func) except -1:
+    """Copy a result to an output of its dtype."""
+    cdef EngineOperand x, target
+    cdef CastOptions exactly
+    read_owned(result, &x)
+    as_engine_operand(out, &target)
+    cdef Status status = engine.cast(x, target, exactly, launch)
+    return finish(NULL, status, launch, func)
 
 
 cdef int _check_mask(Operand* mask, const DLTensor* x, int64_t* strides, const ReductionRow* row,
@@ -587,8 +585,7 @@ def computable(x, str func):
         It is on another device.
     """
     cdef Tensor t = asarray(x)
-    if not is_host(<int>t.impl.dl.device.device_type):
-        engine_of(t.impl.dl.device, func)
+    check_device(t, func)
     return t
 
 

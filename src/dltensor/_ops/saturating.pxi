@@ -48,18 +48,18 @@ cdef int _check_exact(object number, int bytes, str func) except -1:
     return 0
 
 
-cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand* target, const Engine* engine,
-                        object launch, str func) except *:
+cdef bint _run_in_steps(const EngineTable* engine, const LaunchContext& launch, int op, Operand* operands, int type,
+                        list numbers, Operand* target, str func) except *:
     """Add or subtract an integer beyond the dtype that no double is: in steps of one sign, each of which saturates.
 
     Clamping after each step of one sign is clamping the sum. False when a double does as well.
     """
     cdef int k = 0 if operands[0].number else 1, step_op
     cdef Operand[2] both
-    if op not in (op_add, op_subtract) or not isinstance(held[k], int) or type_table[type].bytes < 8:
+    if op not in (op_add, op_subtract) or not isinstance(numbers[k], int) or type_table[type].bytes < 8:
         return False
     low, high = integer_range(type_table[type].kind == SIGNED, type_table[type].dtype.bits)
-    rest = held[k]
+    rest = numbers[k]
     if rest.bit_length() > 128 or int(float(rest)) == rest:
         return False
     if op == op_subtract and k == 1:
@@ -68,7 +68,7 @@ cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand*
     both[0], both[1] = operands[0], operands[1]
     first = min(max(rest, low), high) if op == op_subtract and k == 0 else 0
     store_number(first, &both[k], type, func)
-    _run_saturating(op, type, both, target, engine, launch, func)
+    _run(engine, launch, op, True, type, both, 2, target, func)
     rest -= first
     step_op = op_add if rest > 0 else op_subtract
     both[0] = target[0]
@@ -77,48 +77,40 @@ cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand*
     for _ in range(3):  # three steps reach from one end of the range to the other
         step = min(rest, high)
         store_number(step, &both[1], type, func)
-        _run_saturating(step_op, type, both, target, engine, launch, func)
+        _run(engine, launch, step_op, True, type, both, 2, target, func)
         rest -= step
     return True
 
 
-cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const Engine* engine, object launch,
-                         str func) except -1:
-    cdef const DLTensor* views[2]
-    if engine != NULL:
-        engine.element(op, True, type, both, 2, target, launch)
-        return 0
-    views[0], views[1] = &both[0].view, &both[1].view
-    return check_status(_run(op, True, type, both, 2, views, target, 0), func)
-
-
-cdef int _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
-                   object launch, str func) except -1:
+cdef int _run_real(const EngineTable* engine, const LaunchContext& launch, int op, Operand* operands, int count,
+                   list numbers, Operand* target, str func) except -1:
     cdef int k
     cdef Real form
     cdef Scalar value
     cdef double number
     cdef Operand* tensor
     cdef Operand* addend = NULL
-    cdef const DLTensor* c = NULL
+    cdef EngineOperand x, out, c
+    cdef const EngineOperand* third = NULL
+    cdef PyThreadState* state
     cdef Status status
+    cdef int64_t bytes
     for k in range(count):
         if operands[k].number:
             break
-    if isinstance(held[k], complex):
-        raise TypeError(f"{func}: saturate=True takes real numbers, got {held[k]}")
-    if count == 2 and _run_in_steps(op, operands, find_type(target.view.dtype), held, target, engine, launch, func):
+    if isinstance(numbers[k], complex):
+        raise TypeError(f"{func}: saturate=True takes real numbers, got {numbers[k]}")
+    if count == 2 and _run_in_steps(engine, launch, op, operands, find_type(target.view.dtype), numbers, target, func):
         return 0
-    if isinstance(held[k], int) and op in (op_divide, op_fma):
-        _check_exact(held[k], type_table[find_type(target.view.dtype)].bytes, func)
-    read_number(held[k], &value, func)
+    if isinstance(numbers[k], int) and op in (op_divide, op_fma):
+        _check_exact(numbers[k], type_table[find_type(target.view.dtype)].bytes, func)
+    read_number(numbers[k], &value, func)
     number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
     if op == op_fma:
         if k != 0 or operands[1].number or operands[2].number:
             raise TypeError(f"{func}: with saturate=True a number outside the dtype may only be the first operand")
         form = REAL_FMA
         addend = &operands[2]
-        c = &addend.view
     elif op == op_add:
         form = REAL_ADD
     elif op == op_subtract:
@@ -132,13 +124,13 @@ cdef int _run_real(int op, Operand* operands, int count, list held, Operand* tar
         raise TypeError(f"{func}: not defined for {type_table[find_type(target.view.dtype)].name.decode()} with "
                         f"saturate=True")
     tensor = &operands[0 if k else 1]
-    if engine != NULL:
-        engine.real(form, number, tensor, addend, target, launch)
-        return 0
-    if numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes <= KEEP_GIL_BYTES:
-        return check_status(run_real(form, number, tensor.view, c, target.view), func)
-    _held = hold_without_gil(operands, count)
-    _held_target = hold_without_gil(target, 1)
-    with nogil:
-        status = run_real(form, number, tensor.view, c, target.view)
-    return check_status(status, func)
+    bytes = numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes
+    as_engine_operand(tensor, &x)
+    as_engine_operand(target, &out)
+    if addend != NULL:
+        as_engine_operand(addend, &c)
+        third = &c
+    _owners = None if bytes <= KEEP_GIL_BYTES else (hold_without_gil(operands, count), hold_without_gil(target, 1))
+    state = release_gil(launch, bytes)
+    status = engine.real(form, number, x, third, out, launch)
+    return finish(state, status, launch, func)

@@ -3,34 +3,27 @@
 from libc.stdint cimport int64_t
 
 from .._core.indexing cimport axis_of
-from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, type_float32, type_float64, type_table
+from .._core.native cimport MAX_DIMS, Status, computed_types, find_type, numel, type_table
 
-from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_dtype
-from .operands cimport (MAXIMUM, MINIMUM, PRODUCT, SATURATING_PRODUCT, SATURATING_SUM, SUM, Engine, Operand, Scan,
-                        engine_of, read_tensor)
-from .sorting cimport output_tensor
+from .._core.tensor cimport Tensor
+from .._core.types cimport dtype_of, read_dtype
+from .operands cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Scan, check_device, deliver,
+                        engine_at, finish, read_output, read_owned, release_gil, result_for)
 
 from .._core.convert import asarray
 from .._core.tensor import set_functions
 from .._core.types import DTYPES
-from .casting import cast
 from .dtypes import isdtype
-from .manipulation import moveaxis
 
 __all__ = ["cumulative_max", "cumulative_min", "cumulative_prod", "cumulative_sum"]
 
 cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
-    void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
-    void sum_rows(int, void*, const void*, int64_t, int64_t, int64_t, int64_t)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    enum Overlap "dlt::Overlap":
-        OVERLAP_NONE "dlt::Overlap::none"
-    Overlap overlap(const DLTensor&, const DLTensor&)
-
-
-cdef DLDevice _cpu = DLDevice(kDLCPU, 0)
+    Scan SUM "dlt::Scan::sum"
+    Scan PRODUCT "dlt::Scan::product"
+    Scan MAXIMUM "dlt::Scan::maximum"
+    Scan MINIMUM "dlt::Scan::minimum"
+    Scan SATURATING_SUM "dlt::Scan::saturating_sum"
+    Scan SATURATING_PRODUCT "dlt::Scan::saturating_product"
 
 
 cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
@@ -65,154 +58,56 @@ cdef dict _forms = {}  # of _form_of_result, where the call names no dtype: by t
 
 
 cdef tuple _form_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
-    """The dtype of the results, the dtype of 64 bits that computes them, and whether integers are clamped."""
+    """The dtype of the results, as a row, and whether integers are clamped."""
     cdef int key = (find_type(x.impl.dl.dtype) * 16 + <int>op) * 2 + saturate
     cdef object form = _forms.get(key) if dtype is None else None
     if form is not None:
         return <tuple>form
     wanted = _dtype_of_result(op, x, dtype, saturate, func)
-    wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
-            "uint64" if isdtype(wanted, "unsigned integer") else "int64")
-    made = (wanted, DTYPES[wide], bool(saturate and isdtype(wanted, ("bool", "integral"))))
+    form = (find_type(read_dtype(wanted, func)), bool(saturate and isdtype(wanted, ("bool", "integral"))))
     if dtype is None:
-        _forms[key] = made
-    return made
+        _forms[key] = form
+    return form
 
 
-cdef Tensor _new_rows(Tensor moved, bint initial, object dtype, str func):
-    """Memory for the running results along the last axis of `moved`, and an initial one."""
-    cdef int64_t shape[MAX_DIMS]
-    cdef int last = moved.impl.dl.ndim - 1, d
-    for d in range(last):
-        shape[d] = moved.impl.dl.shape[d]
-    shape[last] = moved.impl.dl.shape[last] + initial
-    return new_empty(last + 1, shape, read_dtype(dtype, func), _cpu, func)
-
-
-cdef Tensor _sums_of_floats(Tensor moved, bint initial, Tensor target, str func):
-    """Running sums along the last axis of float32 or float64 elements, in their dtype; in `target` if there is one."""
-    cdef Tensor work = target if target is not None else _new_rows(moved, initial, moved.dtype, func)
-    cdef int type = find_type(work.impl.dl.dtype)
-    cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial, width = type_table[type].bytes
-    cdef int64_t rows = work.size // pitch if pitch else 0
-    cdef char* to = <char*>work.impl.dl.data + <int64_t>initial * width
-    cdef const void* read = to
-    cdef int64_t read_pitch = pitch
-    if moved.is_contiguous:
-        read, read_pitch = moved.impl.dl.data, n
-    else:
-        cast(moved, work[..., 1:] if initial else work)
-    if work.nbytes > KEEP_GIL_BYTES:
-        with nogil:
-            sum_rows(type, to, read, rows, n, pitch, read_pitch)
-    else:
-        sum_rows(type, to, read, rows, n, pitch, read_pitch)
-    if initial:
-        work[..., 0] = 0
-    return work
-
-
-cdef Tensor _wide_scan(Scan op, Tensor moved, object wide, bint initial, str func):
-    """Running results along the last axis, in a dtype of 64 bits."""
-    cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial
-    cdef Tensor work = _new_rows(moved, initial, wide, func)
-    cdef int type = find_type(work.impl.dl.dtype)
-    cdef int64_t rows = work.size // pitch if pitch else 0
-    cdef void* start = <char*>work.impl.dl.data + <int64_t>initial * type_table[type].bytes
-    cast(moved, work[..., 1:] if initial else work)
-    if work.nbytes > KEEP_GIL_BYTES:
-        with nogil:
-            scan_rows(op, type, start, rows, n, pitch)
-    else:
-        scan_rows(op, type, start, rows, n, pitch)
-    if initial:
-        work[..., 0] = 0 if op == SUM or op == SATURATING_SUM else 1
-    return work
-
-
-cdef Tensor _output(object out, Tensor x, int axis, bint initial, object dtype, str func):
-    """An `out` argument of the shape and the dtype of the result."""
-    cdef bint on_host = is_host(<int>x.impl.dl.device.device_type)
-    cdef Tensor target = output_tensor(out, func) if on_host else asarray(out, copy=False)
-    cdef int d
-    for d in range(x.impl.dl.ndim):
-        if (target.impl.dl.ndim != x.impl.dl.ndim or
-                target.impl.dl.shape[d] != x.impl.dl.shape[d] + (d == axis and initial)):
-            shape = tuple([size + (k == axis and initial) for k, size in enumerate(x.shape)])
-            raise ValueError(f"{func}: the result has shape {shape}, out has {target.shape}")
-    if target.dtype != dtype:
-        raise TypeError(f"{func}: the result is {dtype}, out is {target.dtype}; give an out of that dtype")
-    return target
-
-
-cdef Tensor _scan_on_device(Scan op, Tensor x, int axis, object wanted, bint initial, const Engine* engine, str func):
-    """Running results along an axis of a tensor on a device, of dtype `wanted`."""
-    cdef int64_t shape[MAX_DIMS]
-    cdef Operand source, target
-    cdef Tensor made, results
-    cdef int d
-    for d in range(x.impl.dl.ndim):
-        shape[d] = x.impl.dl.shape[d]
-    shape[axis] += initial
-    results = made = new_empty(x.impl.dl.ndim, shape, read_dtype(wanted, func), x.impl.dl.device, func)
-    if initial:
-        made[(slice(None),) * axis + (0,)] = 1 if op == PRODUCT or op == SATURATING_PRODUCT else 0
-        results = made[(slice(None),) * axis + (slice(1, None),)]
-    read_tensor(x, &source)
-    read_tensor(results, &target)
-    engine.scan(op, &source, axis, &target)
-    return made
+cdef int _scan(Scan op, Tensor x, int axis, Tensor out, str func) except -1:
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(x.impl.dl.device, &launch, func)
+    cdef EngineOperand source, target
+    read_owned(x, &source)
+    read_owned(out, &target)
+    cdef PyThreadState* state = release_gil(launch, 8 * numel(x.impl.dl.ndim, x.impl.dl.shape))
+    cdef Status status = engine.scan(op, source, axis, target, launch)
+    return finish(state, status, launch, func)
 
 
 cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, bint saturate,
                         str func):
     cdef Tensor x = <Tensor>given if type(given) is Tensor else asarray(given)
-    cdef Tensor moved = x, target = None, direct = None
-    cdef const Engine* engine = NULL
-    cdef int ndim = x.impl.dl.ndim, type_id, along
-    if not is_host(<int>x.impl.dl.device.device_type):
-        engine = engine_of(x.impl.dl.device, func)
+    cdef Tensor target, result, written
+    cdef int64_t shape[MAX_DIMS]
+    cdef int ndim = x.impl.dl.ndim, along, row, d
+    check_device(x, func)
     if ndim == 0:
         raise ValueError(f"{func}: expected at least one dimension, got a tensor of shape ()")
     if axis is None and ndim > 1:
         raise ValueError(f"{func}: axis must be given for a tensor of shape {x.shape}")
     along = 0 if axis is None else axis_of(axis, ndim, func)
-    wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
-    if out is not None:
-        target = _output(out, x, along, initial, wanted, func)
-        if along == ndim - 1 and target.is_contiguous and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE:
-            direct = target
+    row, clamped = _form_of_result(op, x, dtype, saturate, func)
     if clamped:
         op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
-    if engine != NULL:
-        if dtype is not None and wanted != x.dtype:
-            x = x.astype(wanted)  # elements are converted first
-        made = _scan_on_device(op, x, along, wanted, initial, engine, func)
-        if out is None:
-            return made
-        cast(made, target)
-        return out
-    if ndim > 1:
-        moved = moveaxis(x, along, -1)
-    if dtype is not None and wanted != x.dtype:
-        moved = moved.astype(wanted)  # elements are converted first
-    type_id = find_type(moved.impl.dl.dtype)
-    if op == SUM and (type_id == type_float32 or type_id == type_float64):
-        made = _sums_of_floats(moved, initial, direct, func)
-        if made is direct:
-            return out
-        if ndim == 1 and out is None:
-            return made
-    else:
-        made = _wide_scan(op, moved, wide, initial, func)
-    if ndim > 1:
-        made = moveaxis(made, -1, along)
-    if saturate and made.dtype != wanted:
-        made = cast(made, wanted, saturate=True)
-    if out is None:
-        return made if made.dtype == wanted and made.is_contiguous else made.astype(wanted)
-    cast(made, target)
-    return out
+    if dtype is not None and find_type(x.impl.dl.dtype) != row:
+        x = x.astype(dtype_of(type_table[row].dtype))  # elements are converted first
+    for d in range(ndim):
+        shape[d] = x.impl.dl.shape[d]
+    shape[along] += initial
+    target = None if out is None else read_output(out, x, ndim, shape, type_table[row].dtype, False, func)
+    written = result = result_for(target, x, ndim, shape, type_table[row].dtype, func)
+    if initial:
+        result[(slice(None),) * along + (0,)] = 1 if op == PRODUCT or op == SATURATING_PRODUCT else 0
+        written = result[(slice(None),) * along + (slice(1, None),)]
+    _scan(op, x, along, written, func)
+    return deliver(result, target, out, func)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, saturate=False, out=None):

@@ -9,10 +9,11 @@ from .._core.native cimport (REAL, SIGNED, UNSIGNED, Status, computed_types, fin
                              type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
-from .operands cimport Operand, engine_of, read_tensor
+from .operands cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, read_owned,
+                        release_gil, result_for)
 
-from .sorting cimport (any_tensor, as_operand, beside, computed_tensor, converted, in_order, ordered_anywhere,
-                       rest_of, writable_output)
+from .sorting cimport (any_tensor, as_operand, beside, computed_tensor, converted, ordered_anywhere, rest_of,
+                       writable_output)
 
 from .._core.foreign_text import quoted
 from .casting import cast, where
@@ -24,10 +25,7 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     int comparison_type(int, int)
 
 cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
-    Status search_tensor "dlt::searchsorted"(int64_t*, const DLTensor&, const DLTensor&, bint)
-    Status take_order(void*, const DLTensor&, const DLTensor&)
     void find_range(const int64_t*, int64_t, int64_t*, int64_t*)
-    void count_bins "dlt::bincount"(int64_t*, double*, int64_t, const int64_t*, const double*, int64_t)
     Status fill_histogram "dlt::histogram"(int64_t*, double*, const DLTensor&, const DLTensor&, const double*)
 
 cdef DLDevice _cpu
@@ -88,11 +86,9 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     Tensor(3, shape=(), device=cpu, dtype=int64)
     """
     cdef Tensor values = ordered_anywhere(x1, "searchsorted", "x1")
-    cdef bint here = is_host(<int>values.impl.dl.device.device_type)
     cdef Tensor wanted, order, places, target
     cdef int type
     cdef bint after = side == "right"
-    cdef Status status
     if not after and side != "left":
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {quoted(side)}")
     if values.impl.dl.ndim != 1:
@@ -108,14 +104,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
             raise ValueError(f"searchsorted: sorter must have the shape of x1, {values.shape}, got {order.shape}")
         _check_integers(order, "searchsorted", "sorter")
         order = converted(order, type_int64, "searchsorted")
-        values = in_order(values, "searchsorted")
-        if here:
-            places = new_empty(1, values.impl.dl.shape, values.impl.dl.dtype, _cpu, "searchsorted")
-            status = take_order(places.impl.dl.data, values.impl.dl, order.impl.dl)
-            check_status(status, "searchsorted")
-            values = places
-        else:
-            values = _ordered_on_device(values, order)
+        values = _taken_in_order(values, order)
     if out is not None:
         target = beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "searchsorted",
                         "out", "x1")
@@ -133,16 +122,19 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
 cdef Tensor _places(Tensor values, Tensor wanted, int type, bint after):
     """The places of elements among sorted values, both as of one dtype."""
     cdef Tensor places
-    cdef Status status
+    cdef LaunchContext launch
+    cdef const EngineTable* engine
+    cdef EngineOperand among, each, target
+    cdef PyThreadState* state
     values, wanted = converted(values, type, "searchsorted"), converted(wanted, type, "searchsorted")
     places = new_empty(wanted.impl.dl.ndim, wanted.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
                        "searchsorted")
-    if not is_host(<int>values.impl.dl.device.device_type):
-        _search_on_device(values, wanted, places, after)
-        return places
-    with nogil:
-        status = search_tensor(<int64_t*>places.impl.dl.data, values.impl.dl, wanted.impl.dl, after)
-    check_status(status, "searchsorted")
+    engine = engine_at(values.impl.dl.device, &launch, "searchsorted")
+    read_owned(values, &among)
+    read_owned(wanted, &each)
+    read_owned(places, &target)
+    state = release_gil(launch, 64 * _count(wanted) + 8 * _count(values))
+    finish(state, engine.search(among, each, target, after, launch), launch, "searchsorted")
     return places
 
 
@@ -157,22 +149,14 @@ cdef Tensor _exact_places(Tensor values, Tensor wanted, bint after):
     return places
 
 
-cdef Tensor _ordered_on_device(Tensor values, Tensor order):
-    """Values in the order of a `sorter`, whose indices are checked: the host waits for the device."""
+cdef Tensor _taken_in_order(Tensor values, Tensor order):
+    """Values in the order of a `sorter`, whose indices are checked: the host waits for a device."""
     wrong = nonzero(logical_or(less(order, 0), greater_equal(order, values.size)))[0]
     if wrong.size:
         place = wrong[0].item()
         raise ValueError(f"searchsorted: sorter must hold indices from 0 to {values.size - 1}, got "
                          f"{order[place].item()} at place {place}")
     return take(values, order, axis=0)
-
-
-cdef int _search_on_device(Tensor values, Tensor given, Tensor made, bint after) except -1:
-    cdef Operand among, each, target
-    read_tensor(values, &among)
-    read_tensor(given, &each)
-    read_tensor(made, &target)
-    return engine_of(values.impl.dl.device, "searchsorted").searchsorted(&among, &each, &target, after)
 
 
 cdef int _check_integers(Tensor t, str func, str what) except -1:
@@ -193,20 +177,28 @@ cdef Tensor _weights_of(object weights, Tensor x, str func):
     return converted(t, type_float64, func)
 
 
-cdef Tensor _counts_on_device(Tensor bins, int64_t size, Tensor weights, str func):
+cdef Tensor _counts(Tensor bins, int64_t size, Tensor weights, str func):
     """Count how often each number below `size` occurs, or add its weights in their order."""
-    cdef Operand each, target
-    cdef Tensor made = new_empty(1, &size, type_table[type_int64 if weights is None else type_float64].dtype,
-                                 bins.impl.dl.device, func)
-    if weights is not None:
-        made.fill(0.0)
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(bins.impl.dl.device, &launch, func)
+    cdef EngineOperand each, added, target
+    cdef const EngineOperand* summed = NULL
+    cdef PyThreadState* state
+    cdef int type = type_int64 if weights is None else type_float64
+    cdef Tensor counts = result_for(None, bins, 1, &size, type_table[type].dtype, func)
+    if weights is not None and launch.stream != NULL:  # a device adds them as add_at does
+        counts.fill(0.0)
         if bins.size:
-            add_at(made, bins, weights)
-        return made
-    read_tensor(bins, &each)
-    read_tensor(made, &target)
-    engine_of(bins.impl.dl.device, func).tally(&each, &target)
-    return made
+            add_at(counts, bins, weights)
+        return counts
+    read_owned(bins, &each)
+    read_owned(counts, &target)
+    if weights is not None:
+        read_owned(weights, &added)
+        summed = &added
+    state = release_gil(launch, 8 * (_count(bins) + size))
+    finish(state, engine.tally(each, summed, target, launch), launch, func)
+    return counts
 
 
 def bincount(x, /, weights=None, minlength=0):
@@ -246,10 +238,9 @@ def bincount(x, /, weights=None, minlength=0):
     >>> dl.bincount(dl.asarray([0, 1, 1, 3]))
     Tensor([1, 2, 0, 1], shape=(4,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = computed_tensor(x, "bincount"), made, given
+    cdef Tensor t = computed_tensor(x, "bincount"), given
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
-    cdef int64_t low = 0, high = -1, size, n
-    cdef int64_t shape[1]
+    cdef int64_t low = 0, high = -1, n
     _check_integers(t, "bincount", "x")
     if t.impl.dl.ndim != 1:
         raise ValueError(f"bincount: x must have one dimension, got shape {t.shape}; reshape() it to (-1,)")
@@ -272,20 +263,7 @@ def bincount(x, /, weights=None, minlength=0):
                              f"{low + (1 << 64) if unsigned else low}")
     if high >= (<int64_t>1 << 62):
         raise MemoryError(f"bincount: cannot allocate a bin for each integer up to {high}")
-    size = max(high + 1, least)
-    shape[0] = size
-    if not here:
-        return _counts_on_device(t, size, given, "bincount")
-    made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, "bincount")
-    cdef int64_t* counts = <int64_t*>made.impl.dl.data
-    cdef double* sums = NULL
-    cdef const double* weight = NULL
-    if given is not None:
-        sums, weight = <double*>made.impl.dl.data, <const double*>given.impl.dl.data
-    with nogil:
-        memset(counts, 0, size * 8)
-        count_bins(counts, sums, size, from_, weight, n)
-    return made
+    return _counts(t, max(high + 1, least), given, "bincount")
 
 
 def count_between(edges, x, weights, func):
@@ -318,9 +296,7 @@ def count_between(edges, x, weights, func):
         places = where(equal(t.reshape((-1,)), borders[-1]), shape[0], places)
         if read_weights is not None:
             read_weights = read_weights.reshape((-1,))
-        counts = (bincount(places, read_weights, shape[0] + 2) if here else
-                  _counts_on_device(places, shape[0] + 2, read_weights, func))
-        return counts[1:-1].copy()
+        return _counts(places, shape[0] + 2, read_weights, func)[1:-1].copy()
     counts = new_empty(1, shape, type_table[type_int64 if read_weights is None else type_float64].dtype, _cpu, func)
     memset(counts.impl.dl.data, 0, shape[0] * 8)
     if read_weights is not None:

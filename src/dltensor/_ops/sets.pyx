@@ -31,7 +31,6 @@ cdef extern from "native/cpu/unique.h" namespace "dlt" nogil:
 
 cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
     Status isin_tensor "dlt::isin"(uint8_t*, const DLTensor&, const DLTensor&, bint)
-    Status take_order(void*, const DLTensor&, const DLTensor&)
 
 cdef enum:
     KEEP_GIL_ELEMENTS = 1 << 12  # fewer take less time than releasing the GIL is worth
@@ -67,7 +66,7 @@ cdef tuple _unique(object x, int wanted, str func):
     if type_table[row].kind == COMPLEX:
         return _unique_complex(t, func)
     if not is_host(<int>t.impl.dl.device.device_type):
-        return _unique_on_device(t, wanted)
+        return _unique_by_sorting(t, wanted)
     t = in_order(t, func)
     if numel(t.impl.dl.ndim, t.impl.dl.shape) < KEEP_GIL_ELEMENTS:
         status = find_unique(t.impl.dl, ordered, &found)
@@ -96,7 +95,7 @@ cdef tuple _unique(object x, int wanted, str func):
     return values, indices, inverse, counts
 
 
-cdef tuple _unique_on_device(Tensor t, int wanted):
+cdef tuple _unique_by_sorting(Tensor t, int wanted):
     """The same on a device, by sorted values and where they change. The host waits for the number of values."""
     cdef bint is_float = type_table[find_type(t.impl.dl.dtype)].kind == REAL
     n, device, order = t.size, t.device, None
@@ -121,16 +120,10 @@ cdef tuple _unique_on_device(Tensor t, int wanted):
 
 cdef tuple _unique_complex(Tensor t, str func):
     """The same, of complex values: those of the pairs of places that the real and imaginary parts have."""
-    cdef Tensor values, flat
     _, _, reals, _ = _unique(real(t), INVERSE, func)
     imaginary, _, imags, _ = _unique(imag(t), INVERSE, func)
     _, indices, inverse, counts = _unique(add(multiply(reals, imaginary.size), imags), INDICES | INVERSE | COUNTS, func)
-    if not is_host(<int>t.impl.dl.device.device_type):
-        return take(t.reshape((-1,)), indices), indices, inverse, counts
-    flat = in_order(t, func)
-    values = _vector((<Tensor>indices).impl.dl.shape[0], find_type(t.impl.dl.dtype), func)
-    check_status(take_order(values.impl.dl.data, flat.impl.dl, (<Tensor>indices).impl.dl), func)
-    return values, indices, inverse, counts
+    return take(t.reshape((-1,)), indices), indices, inverse, counts
 
 
 def unique_all(x, /):
@@ -367,7 +360,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     if type_table[row].kind == COMPLEX:
         made = _isin_complex(elements, values, opposite)
     elif not is_host(<int>elements.impl.dl.device.device_type):
-        made = _isin_on_device(elements, values, opposite)
+        made = _isin_by_search(elements, values, opposite)
     else:
         made = new_empty(elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype, _cpu, "isin")
         with nogil:
@@ -396,7 +389,7 @@ cdef tuple _members(Tensor elements, Tensor values):
     return elements, among[equal(among, values)]
 
 
-cdef Tensor _isin_on_device(Tensor elements, Tensor values, bint opposite):
+cdef Tensor _isin_by_search(Tensor elements, Tensor values, bint opposite):
     """The same on a device: by the place of each element among the sorted values."""
     from .searching import searchsorted
 

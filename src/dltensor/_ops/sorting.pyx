@@ -10,39 +10,25 @@ from .._core.errors cimport check_status
 from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
-from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU
-from .operands cimport Operand, engine_of, kind_order, own_operands, promote_operands, read_operands, read_tensor
+from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU
+from .operands cimport (EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, check_device, deliver,
+                        engine_at, finish, is_same_place, kind_order, own_operands, promote_operands, read_operands,
+                        read_output, read_owned, release_gil, result_for)
 from .._core.scalars cimport integer_range
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.types import DeviceError
 from .casting import astype, where
-from .dtypes import can_cast
 from .elementwise import isnan
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    enum Overlap "dlt::Overlap":
-        OVERLAP_NONE "dlt::Overlap::none"
-    Overlap overlap(const DLTensor&, const DLTensor&)
 
 cdef extern from "native/cpu/sort.h" namespace "dlt" nogil:
     bint has_order "dlt::has_order"(int)
-    Status sort_tensor "dlt::sort"(const DLTensor&, const DLTensor&, int, bint)
-    Status argsort_tensor "dlt::argsort"(const DLTensor&, const DLTensor&, int, bint)
-    Status top_k_tensor "dlt::top_k"(const DLTensor&, const DLTensor&, const DLTensor&, int, bint)
     Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
-
-cdef enum:
-    KEEP_GIL_ELEMENTS = 1 << 12  # sorting fewer takes less time than releasing the GIL is worth
 
 cdef DLDevice _cpu
 _cpu.device_type = kDLCPU
 _cpu.device_id = 0
-
-
-cdef inline bint _on_host(Tensor t) noexcept:
-    return is_host(<int>t.impl.dl.device.device_type)
 
 
 cdef Tensor any_tensor(object x, str func, str what="x"):
@@ -61,22 +47,21 @@ cdef Tensor any_tensor(object x, str func, str what="x"):
 cdef Tensor computed_tensor(object x, str func, str what="x"):
     """An argument as a tensor on the host or a device that computes."""
     cdef Tensor t = any_tensor(x, func, what)
-    if not _on_host(t):
-        engine_of(t.impl.dl.device, func)
+    check_device(t, func)
     return t
 
 
 cdef Tensor ordered_anywhere(object x, str func, str what="x"):
     """The same, of a dtype whose elements have an order."""
+    if type(x) is Tensor and has_order(find_type((<Tensor>x).impl.dl.dtype)):
+        check_device(<Tensor>x, func)
+        return <Tensor>x
     return _check_order(computed_tensor(x, func, what), func, what)
 
 
 cdef Tensor beside(Tensor t, Tensor other, str func, str what, str name):
     """The tensor `what`, which must be where the tensor `name` is."""
-    if t.impl.dl.device.device_type == other.impl.dl.device.device_type:
-        if t.impl.dl.device.device_id == other.impl.dl.device.device_id:
-            return t
-    elif _on_host(t) and _on_host(other):
+    if is_same_place(t.impl.dl.device, other.impl.dl.device):
         return t
     raise DeviceError(f"{func}: {name} is on {other.device} and {what} on {t.device}; move it with "
                       f".to(\"{other.device}\")")
@@ -87,15 +72,6 @@ cdef Tensor _check_order(Tensor t, str func, str what):
         complex_ = t.dtype.name.startswith("complex")
         raise TypeError(f"{func}: {what} is {t.dtype}, expected bool, an integer or a float dtype; "
                         f"{'take real() or abs() of it' if complex_ else 'convert it with astype()'}")
-    return t
-
-
-cdef Tensor output_tensor(object out, str func):
-    """An `out` argument as a tensor over its memory in the host, checked to be writable."""
-    cdef Tensor t = any_tensor(writable_output(out, func), func, "out")
-    if not _on_host(t):
-        raise DeviceError(f"{func}: out is on {device_of(t.impl.dl.device)}, where this function does not compute; "
-                          f"move it with .to(\"cpu\")")
     return t
 
 
@@ -122,7 +98,7 @@ cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
     cdef Tensor number
     if type(x) in (bool, int, float, complex):
         number = _number_beside(x, other, func)
-        return number if _on_host(other) else number.to(other.device)
+        return number if is_same_place(number.impl.dl.device, other.impl.dl.device) else number.to(other.device)
     return beside(computed_tensor(x, func, what), other, func, what, name)
 
 
@@ -177,100 +153,30 @@ cdef int _axis(object axis, int ndim, str func) except -1:
     return axis_of(axis, ndim, func)
 
 
-cdef Tensor _output(object out, Tensor x, int row, str func):
-    """An `out` argument of the shape of `x`, of a dtype that holds that of the result; of indices only int64."""
-    cdef Tensor target = any_tensor(writable_output(out, func), func, "out")
-    if target.device != x.device:
-        raise DeviceError(f"{func}: x is on {x.device} and out on {target.device}; give an out on {x.device}")
-    if target.shape != x.shape:
-        raise ValueError(f"{func}: the result has shape {x.shape}, out has shape {target.shape}; give an out of that "
-                         f"shape")
-    dtype = dtype_of(type_table[row].dtype)
-    if target.dtype != dtype and (row != find_type(x.impl.dl.dtype) or not can_cast(dtype, target.dtype)):
-        raise TypeError(f"{func}: the result is {dtype}, out is {target.dtype}, which does not hold it; give an out of "
-                        f"{dtype}")
-    return target
+cdef int _sort_lines(Tensor x, const EngineOperand* values, const EngineOperand* indices, int axis, bint descending,
+                     str func) except -1:
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(x.impl.dl.device, &launch, func)
+    cdef EngineOperand source
+    read_owned(x, &source)
+    cdef PyThreadState* state = release_gil(launch, 64 * numel(x.impl.dl.ndim, x.impl.dl.shape))
+    cdef Status status = engine.sort(source, values, indices, axis, descending, launch)
+    return finish(state, status, launch, func)
 
 
 cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, str func):
-    cdef Tensor target = None, made
-    cdef Status status
-    cdef int row = type_int64 if indices else find_type(x.impl.dl.dtype)
+    cdef DLDataType dtype = type_table[type_int64].dtype if indices else x.impl.dl.dtype
+    cdef Tensor target = None, output
+    cdef EngineOperand place
     if out is not None:
-        target = _output(out, x, row, func)
-    if not _on_host(x):
-        made = _sorted_on_device(x, axis, descending, not indices, indices, _line(x, axis), func)[1 if indices else 0]
-        if target is None:
-            return made
-        assign(target, made, func)
-        return out
-    if (target is not None and find_type(target.impl.dl.dtype) == row and
-            overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE):
-        made = target
+        target = read_output(out, x, x.impl.dl.ndim, x.impl.dl.shape, dtype, not indices, func)
+    output = result_for(target, x, x.impl.dl.ndim, x.impl.dl.shape, dtype, func)
+    read_owned(output, &place)
+    if indices:
+        _sort_lines(x, NULL, &place, axis, descending, func)
     else:
-        made = new_empty(x.impl.dl.ndim, x.impl.dl.shape, type_table[row].dtype, _cpu, func)
-    if numel(x.impl.dl.ndim, x.impl.dl.shape) < KEEP_GIL_ELEMENTS:
-        if indices:
-            status = argsort_tensor(made.impl.dl, x.impl.dl, axis, descending)
-        else:
-            status = sort_tensor(made.impl.dl, x.impl.dl, axis, descending)
-    else:
-        with nogil:
-            if indices:
-                status = argsort_tensor(made.impl.dl, x.impl.dl, axis, descending)
-            else:
-                status = sort_tensor(made.impl.dl, x.impl.dl, axis, descending)
-    check_status(status, func)
-    if target is None:
-        return made
-    if made is not target:
-        assign(target, made, func)
-    return out
-
-
-cdef inline int64_t _line(Tensor x, int axis) noexcept:
-    return x.impl.dl.shape[axis] if x.impl.dl.ndim > 0 else 1
-
-
-cdef tuple _sorted_on_device(Tensor x, int axis, bint descending, bint values, bint indices, int64_t most, str func):
-    """Elements and their indices in the order of their lines, the first `most` of each; None for what is not wanted.
-
-    Lines lie one after the other while they are sorted.
-    """
-    cdef int ndim = x.impl.dl.ndim
-    cdef Tensor lines = x, made
-    cdef Operand source
-    cdef Operand target[2]
-    cdef Operand* wanted[2]
-    cdef int64_t line = 1
-    cdef int k
-    cdef list found = [None, None]
-    cdef list order = list(range(axis)) + list(range(axis + 1, ndim)) + [axis]
-    if axis < ndim - 1:
-        lines = x.transpose(order)
-    lines = in_order(lines, func)
-    if ndim > 0:
-        line = lines.impl.dl.shape[ndim - 1]
-    for k in range(2):
-        wanted[k] = NULL
-        if indices if k else values:
-            made = new_empty(ndim, lines.impl.dl.shape, type_table[type_int64].dtype if k else x.impl.dl.dtype,
-                             x.impl.dl.device, func)
-            read_tensor(made, &target[k])
-            wanted[k] = &target[k]
-            found[k] = made
-    read_tensor(lines, &source)
-    if numel(ndim, lines.impl.dl.shape) > 0:
-        engine_of(x.impl.dl.device, func).sort(&source, wanted[0], wanted[1], line, descending)
-    for k in range(2):
-        if found[k] is not None and ndim > 0:
-            made = found[k]
-            if most < line:
-                made = copied(made[..., :most], func)  # a view would keep the whole lines
-            if axis < ndim - 1:
-                made = made.transpose([order.index(d) for d in range(ndim)])
-            found[k] = in_order(made, func)
-    return tuple(found)
+        _sort_lines(x, &place, NULL, axis, descending, func)
+    return deliver(output, target, out, func)
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
@@ -425,7 +331,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     cdef int64_t shape[64]
     cdef int along, i, ndim = t.impl.dl.ndim
     cdef bint largest = mode == "largest"
-    cdef Status status
+    cdef EngineOperand elements, places
     if not largest and mode != "smallest":
         raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {quoted(mode)}")
     number = integer_of(k, "k", "top_k")
@@ -435,15 +341,13 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     if not 0 <= number <= t.impl.dl.shape[along]:
         raise ValueError(f"top_k: k must be from 0 to {t.impl.dl.shape[along]}, the extent of axis {along}, got "
                          f"{number}")
-    if not _on_host(t):
-        return _sorted_on_device(t, along, largest, True, True, number, "top_k")
     for i in range(ndim):
         shape[i] = number if i == along else t.impl.dl.shape[i]
-    values = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "top_k")
-    indices = new_empty(ndim, shape, type_table[type_int64].dtype, _cpu, "top_k")
-    with nogil:
-        status = top_k_tensor(values.impl.dl, indices.impl.dl, t.impl.dl, along, largest)
-    check_status(status, "top_k")
+    values = result_for(None, t, ndim, shape, t.impl.dl.dtype, "top_k")
+    indices = result_for(None, t, ndim, shape, type_table[type_int64].dtype, "top_k")
+    read_owned(values, &elements)
+    read_owned(indices, &places)
+    _sort_lines(t, &elements, &places, along, largest, "top_k")
     return values, indices
 
 
@@ -478,8 +382,8 @@ def statistics_of_order(x, axis, places):
         (<int64_t*>wanted.impl.dl.data)[i] = place
     for i in range(ndim):
         shape[i] = len(places) if i == along else t.impl.dl.shape[i]
-    if not _on_host(t):
-        return _statistics_on_device(t, along, places)
+    if not is_host(<int>t.impl.dl.device.device_type):  # a device selects nothing: it sorts
+        return _statistics_of_sorted(t, along, places)
     made = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "quantile")
     with nogil:
         status = order_statistics(made.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
@@ -487,18 +391,18 @@ def statistics_of_order(x, axis, places):
     return made
 
 
-cdef Tensor _statistics_on_device(Tensor t, int axis, object places):
+cdef Tensor _statistics_of_sorted(Tensor t, int axis, object places):
     """Return what `statistics_of_order` does, of sorted lines on a device."""
-    cdef Tensor lines = _sorted_on_device(t, axis, False, True, False, t.impl.dl.shape[axis], "quantile")[0], made
+    cdef Tensor lines = _run(t, axis, False, False, None, "quantile"), result
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim
     before = (slice(None),) * axis
     for i in range(ndim):
         shape[i] = len(places) if i == axis else t.impl.dl.shape[i]
-    made = new_empty(ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "quantile")
+    result = new_empty(ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "quantile")
     for i, place in enumerate(places):
-        assign(made[(*before, slice(i, i + 1))], lines[(*before, slice(place, place + 1))], "quantile")
+        assign(result[(*before, slice(i, i + 1))], lines[(*before, slice(place, place + 1))], "quantile")
     if type_table[find_type(t.impl.dl.dtype)].kind == REAL and lines.size > 0:
         last = lines[(*before, slice(-1, None))]
-        made = where(isnan(last), float("nan"), made)
-    return made
+        result = where(isnan(last), float("nan"), result)
+    return result

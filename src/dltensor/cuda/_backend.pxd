@@ -9,7 +9,7 @@ from .._core.types cimport DLDevice
 
 cdef Block* allocate_for(int64_t bytes, DLDevice device, str func) except NULL
 cdef Tensor to_device(Tensor t, DLDevice target, str func)
-cdef Tensor copy_on_device(Tensor t, str func)
-cdef int fill_on_device(Tensor t, object value, str func) except -1
+cdef Tensor new_copy(Tensor t, str func)
+cdef int fill_device(Tensor t, object value, str func) except -1
 cdef int move_between(Tensor target, Tensor source, str func) except -1
 cdef object transfer_to_host(Tensor t, object copy)

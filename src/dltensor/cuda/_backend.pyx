@@ -8,14 +8,13 @@ Loaded at the first use of a CUDA device.
 cimport cython
 from cpython.object cimport PyTypeObject
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event,
                        read_launch, start, stream_on, synchronize_event)
-from .._core.native cimport (MAX_DIMS, REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous,
-                             op_fma, op_table, type_bool, type_float64, type_table, type_uint8)
-from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, FactorCall, FourierCall, Indexed, Operand,
-                              ReduceOptions, Run, Scan, read_tensor, set_engine)
+from .._core.native cimport Block, contiguous_strides, is_contiguous, type_table, type_uint8
+from .._ops.operands cimport (CudaLaunch, Engine, EngineOperand, EngineTable, FourierCall,
+                              LaunchContext, Operand, Run, read_owned, read_tensor, set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -40,65 +39,21 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
         Native(const DLTensor*, Block*)
         @staticmethod
         Native scalar(int, const void*)
-    enum class OpVariant(int):
-        plain
-        saturating
-        real
-        twin
-        unlike
-    cppclass Operation:
-        int op
-        OpVariant flavour
-        int type
     cppclass Where:
         NativeStream* stream
         const NativeLaunch* launch
-    Status elementwise(const Operation&, const Native*, int, const Native&, const Where&) noexcept
     Status runs_here(int, int, int, int, int64_t, const Run*, int, bint, Run*) noexcept
     Status native_copy "dlt::cuda::copy"(const Native&, const Native&, const Where&) noexcept
-    Status native_cast "dlt::cuda::cast"(const Native&, const Native&, const CastOptions&, const Where&) noexcept
-    Status native_choose "dlt::cuda::choose"(const Native&, const Native&, const Native&, const Native&,
-                                             const Where&) noexcept
-    Status native_fill "dlt::cuda::fill"(const Native&, const Native&, const Where&) noexcept
-    Status native_gemm "dlt::cuda::gemm"(const Native&, const Native&, const Native&, const Scalar&, const Scalar&,
-                                         const Where&) noexcept
-    Status native_gather "dlt::cuda::gather"(const Indexed&, const Native&, const Native&, Block**, const Where&,
-                                             BadIndex*) noexcept
-    Status native_scatter "dlt::cuda::scatter"(const Indexed&, int, int, const Native&, const Native&, Block**,
-                                               const Where&, BadIndex*) noexcept
-    Status native_sort "dlt::cuda::sort"(const Native&, const Native*, const Native*, int64_t, bint,
-                                         const Where&) noexcept
-    Status native_search "dlt::cuda::searchsorted"(const Native&, const Native&, const Native&, bint,
-                                                   const Where&) noexcept
-    Status native_tally "dlt::cuda::tally"(const Native&, const Native&, const Where&) noexcept
-    int64_t mask_tiles(int64_t) noexcept
-    int64_t mask_tile_words(int64_t) noexcept
-    Status native_pack_mask "dlt::cuda::pack_mask"(const Native&, uint64_t, int64_t, const Native&, const Native&,
-                                                   const Where&, int64_t*) noexcept
-    Status native_positions "dlt::cuda::mask_positions"(const Native*, int, const int64_t*, int64_t, const Native&,
-                                                        const Native&, const Where&) noexcept
+    const EngineTable cuda_engine
     Status to_host(void*, const Native&, NativeStream&) noexcept
     Status from_host(const void*, const Native&, NativeStream&) noexcept
     Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
 
 cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
-    Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
-                                             const Native&, const Where&) noexcept
     Status reduce_rows_here(int, int, int, double, const Run&, int64_t, int64_t, int64_t, int, Run*) noexcept
-
-cdef extern from "native/cuda/matrices.h" namespace "dlt::cuda" nogil:
-    Status native_factor "dlt::cuda::factor"(const FactorCall&, const Native&, const Native*, const Native*,
-                                             const Native*, const Native&, const Where&) noexcept
 
 cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
     Status native_fourier "dlt::cuda::fourier"(const FourierCall&, const Native&, const Native&, const Where&) noexcept
-
-cdef extern from "native/cuda/scan.h" namespace "dlt::cuda" nogil:
-    Status native_scan "dlt::cuda::scan"(Scan, const Native&, int, const Native&, const Where&) noexcept
-
-cdef extern from "native/cuda/draw.h" namespace "dlt::cuda" nogil:
-    Status native_draw "dlt::cuda::draw"(Distribution, int, int, const Draw&, uint64_t, int64_t, const Native&,
-                                         const Where&) noexcept
 
 cdef inline bint _is_cuda(DLDevice device) noexcept:
     return device.device_type == kDLCUDA or device.device_type == kDLCUDAManaged
@@ -132,192 +87,6 @@ cdef int _place(const Operand* out, object launch, Where* func, NativeLaunch* se
 
 # -- the engine -------------------------------------------------------------------------------------------------------
 
-cdef int _run(const Operation& operation, const Native* given, int count, const Operand* out, object launch) except -1:
-    cdef Where func
-    cdef NativeLaunch settings
-    cdef Native target = _native(out)
-    cdef Status status
-    _place(out, launch, &func, &settings)
-    with nogil:
-        status = elementwise(operation, given, count, target, func)
-    return check(status)
-
-
-cdef int _element(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1:
-    cdef Native[3] given
-    cdef Operation operation
-    cdef int i, k
-    operation.op = op_table[op].saturating if saturate else op
-    operation.flavour = OpVariant.saturating if saturate else OpVariant.plain
-    operation.type = type
-    if type < 0:
-        operation.op = comparison_of(op)
-        operation.flavour = OpVariant.unlike
-        operation.type = type_bool
-    if saturate and op == op_fma and not operands[2].number:
-        for k in range(2):
-            if not operands[k].number and operands[k].type != operands[2].type:
-                # Signed factors and an unsigned addend; a scalar factor has been stored in the addend's type.
-                if operands[1 - k].number:
-                    return _real(REAL_FMA, _unsigned(&operands[1 - k]), &operands[k], &operands[2], out, launch)
-                operation.op = 0
-                operation.flavour = OpVariant.twin
-                operation.type = operands[k].type
-    for i in range(count):
-        given[i] = _native(&operands[i])
-    return _run(operation, given, count, out, launch)
-
-
-cdef double _unsigned(const Operand* number) noexcept:
-    cdef int bytes = type_table[number.type].bytes
-    cdef uint64_t value = 0
-    memcpy(&value, number.element, bytes)
-    return <double>value
-
-
-cdef int _real(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1:
-    cdef Native[3] given
-    cdef Operation operation
-    given[0] = _native(a)
-    given[1] = Native.scalar(type_float64, &number)
-    if c != NULL:
-        given[2] = _native(c)
-    operation.op = <int>form
-    operation.flavour = OpVariant.real
-    operation.type = a.type
-    return _run(operation, given, 2 if c == NULL else 3, out, launch)
-
-
-cdef int _cast(Operand* source, Operand* out, const CastOptions& options) except -1:
-    cdef Where func
-    cdef Native given = _native(source), target = _native(out)
-    cdef Status status
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_cast(given, target, options, func)
-    return check(status)
-
-
-cdef int _choose(Operand* operands, Operand* out) except -1:
-    cdef Where func
-    cdef Native condition = _native(&operands[0]), a = _native(&operands[1]), b = _native(&operands[2])
-    cdef Native target = _native(out)
-    cdef Operand* only
-    cdef Status status
-    _place(out, None, &func, NULL)
-    if operands[0].number:
-        only = &operands[1 if (<char*>operands[0].element)[0] else 2]
-        if only.number:
-            return _fill(only.element, out)
-        a = _native(only)
-        with nogil:
-            status = native_copy(a, target, func)
-    else:
-        with nogil:
-            status = native_choose(condition, a, b, target, func)
-    return check(status)
-
-
-cdef int _fill(const void* element, Operand* out) except -1:
-    cdef Where func
-    cdef Operand place = out[0]
-    cdef Native value, target
-    cdef Status status
-    if place.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        place.view.dtype = type_table[type_uint8].dtype
-        place.type = type_uint8
-    if place.type < 0:
-        raise TypeError(f"fill: elements of code {place.view.dtype.code}, {place.view.dtype.bits} bits and "
-                        f"{place.view.dtype.lanes} lanes cannot be filled on a device; move the tensor with to('cpu')")
-    value = Native.scalar(place.type, element)
-    target = _native(&place)
-    _place(&place, None, &func, NULL)
-    with nogil:
-        status = native_fill(value, target, func)
-    return check(status)
-
-
-cdef int _gather(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1:
-    cdef Where func
-    cdef Native given = _native(source), target = _native(out)
-    cdef Status status
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_gather(x[0], given, target, blocks, func, bad)
-    return check(status)
-
-
-cdef int _scatter(const Indexed* x, int op, int type, const Operand* source, const Operand* out, Block** blocks,
-                  BadIndex* bad) except -1:
-    cdef Where func
-    cdef Native given = _native(source), target = _native(out)
-    cdef Status status
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_scatter(x[0], op, type, given, target, blocks, func, bad)
-    return check(status)
-
-
-cdef int _sort(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
-               bint descending) except -1:
-    cdef Where func
-    cdef Native given = _native(source), values, places
-    cdef const Native* first = NULL
-    cdef const Native* second = NULL
-    cdef Status status
-    if elements != NULL:
-        values = _native(elements)
-        first = &values
-    if indices != NULL:
-        places = _native(indices)
-        second = &places
-    _place(source, None, &func, NULL)
-    with nogil:
-        status = native_sort(given, first, second, line, descending, func)
-    return check(status)
-
-
-cdef int _searchsorted(const Operand* values, const Operand* given, const Operand* out, bint after) except -1:
-    cdef Where func
-    cdef Native among = _native(values), each = _native(given), target = _native(out)
-    cdef Status status
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_search(among, each, target, after, func)
-    return check(status)
-
-
-cdef int _tally(const Operand* bins, const Operand* counts) except -1:
-    cdef Where func
-    cdef Native given = _native(bins), target = _native(counts)
-    cdef Status status
-    _place(counts, None, &func, NULL)
-    with nogil:
-        status = native_tally(given, target, func)
-    return check(status)
-
-
-cdef int _factor(const FactorCall* call, const Operand* a, const Operand* out, const Operand* second,
-                 const Operand* third, const Operand* info) except -1:
-    cdef Where where
-    cdef Native given = _native(a), flags = _native(info)
-    cdef Native[3] made
-    cdef const Native* each[3]
-    cdef const Operand* results[3]
-    cdef Status status
-    cdef int i
-    results[0], results[1], results[2] = out, second, third
-    for i in range(3):
-        each[i] = NULL
-        if results[i] != NULL:
-            made[i] = _native(results[i])
-            each[i] = &made[i]
-    _place(a, None, &where, NULL)
-    with nogil:
-        status = native_factor(call[0], given, each[0], each[1], each[2], flags, where)
-    return check(status)
-
-
 cdef int _fourier(const FourierCall* call, const Operand* x, const Operand* out) except -1:
     cdef Where func
     cdef Native given = _native(x), target = _native(out)
@@ -325,57 +94,6 @@ cdef int _fourier(const FourierCall* call, const Operand* x, const Operand* out)
     _place(out, None, &func, NULL)
     with nogil:
         status = native_fourier(call[0], given, target, func)
-    return check(status)
-
-
-cdef int _pack_mask(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
-                    int64_t* count) except -1:
-    cdef Where func
-    cdef Native given = _native(source), to = _native(words), counts = _native(before)
-    cdef Status status
-    _place(words, None, &func, NULL)
-    with nogil:
-        status = native_pack_mask(given, bits, n, to, counts, func, count)
-    return check(status)
-
-
-cdef int _mask_positions(const Operand* to, int ndim, const int64_t* shape, int64_t n, const Operand* words,
-                         const Operand* before) except -1:
-    cdef Where func
-    cdef Native[MAX_DIMS] targets
-    cdef Native bits = _native(words), counts = _native(before)
-    cdef Status status
-    cdef int d
-    for d in range(ndim):
-        targets[d] = _native(&to[d])
-    _place(words, None, &func, NULL)
-    with nogil:
-        status = native_positions(targets, ndim, shape, n, bits, counts, func)
-    return check(status)
-
-
-cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1:
-    cdef Where func
-    cdef Native left = _native(a), right = _native(b), out = _native(c)
-    cdef Status status
-    _place(c, None, &func, NULL)
-    with nogil:
-        status = native_gemm(left, right, out, alpha, beta, func)
-    return check(status)
-
-
-cdef int _reduce(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
-                 uint64_t axes, const Operand* out) except -1:
-    cdef Where func
-    cdef Native given = _native(x), where, target = _native(out)
-    cdef const Native* only = NULL
-    cdef Status status
-    if mask != NULL:
-        where = _native(mask)
-        only = &where
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_reduce(reduction, options, type, given, only, axes, target, func)
     return check(status)
 
 
@@ -397,25 +115,15 @@ cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor
     return check(status)
 
 
-cdef int _scan(Scan op, const Operand* x, int axis, const Operand* out) except -1:
-    cdef Where func
-    cdef Native given = _native(x), target = _native(out)
-    cdef Status status
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_scan(op, given, axis, target, func)
-    return check(status)
+cdef int _launch_on(int device, LaunchContext* out) except -1:
+    out.stream = stream_on(device)
+    return 0
 
 
-cdef int _draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
-               const Operand* out) except -1:
-    cdef Where func
-    cdef Native target = _native(out)
-    cdef Status status
-    _place(out, None, &func, NULL)
-    with nogil:
-        status = native_draw(distribution, type, words, how, position, n, target, func)
-    return check(status)
+cdef int _set_launch(object settings, LaunchContext* out) except -1:
+    read_launch(settings, <NativeLaunch*>out.settings, "launch")
+    out.launch = <const CudaLaunch*>out.settings
+    return 0
 
 
 cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count,
@@ -457,27 +165,11 @@ cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, 
 
 cdef Engine _engine
 _engine.same = _same
-_engine.element = _element
-_engine.real = _real
-_engine.cast = _cast
-_engine.choose = _choose
-_engine.reduce = _reduce
 _engine.reduce_rows = _reduce_rows
-_engine.draw = _draw
-_engine.scan = _scan
-_engine.fill = _fill
-_engine.gather = _gather
-_engine.scatter = _scatter
-_engine.sort = _sort
-_engine.searchsorted = _searchsorted
-_engine.tally = _tally
-_engine.factor = _factor
+_engine.table = &cuda_engine
+_engine.launch_on = _launch_on
+_engine.set_launch = _set_launch
 _engine.fourier = _fourier
-_engine.mask_tiles = mask_tiles
-_engine.mask_words = mask_tile_words
-_engine.pack_mask = _pack_mask
-_engine.mask_positions = _mask_positions
-_engine.gemm = _gemm
 set_engine(&_engine)
 
 
@@ -583,7 +275,7 @@ cdef Tensor to_device(Tensor t, DLDevice target, str func):
     return made
 
 
-cdef Tensor copy_on_device(Tensor t, str func):
+cdef Tensor new_copy(Tensor t, str func):
     """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order."""
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can copy; use the framework that "
@@ -593,16 +285,21 @@ cdef Tensor copy_on_device(Tensor t, str func):
     return made
 
 
-cdef int fill_on_device(Tensor t, object value, str func) except -1:
+cdef int fill_device(Tensor t, object value, str func) except -1:
     """Answer ``Tensor.fill``: write one number to every element."""
     cdef char element[32]
-    cdef Operand place
+    cdef EngineOperand place
+    cdef LaunchContext launch
+    cdef Status status
     store_python(element, 0, value, t.impl.dl.dtype, True, func)
-    read_tensor(t, &place)
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can write; use the framework that "
                           f"made it")
-    return _fill(element, &place)
+    launch.stream = stream_on(t.impl.dl.device.device_id)
+    read_owned(t, &place)
+    with nogil:
+        status = cuda_engine.fill(element, place, launch)
+    return check(status)
 
 
 cdef int move_between(Tensor target, Tensor source, str func) except -1:

@@ -6,7 +6,7 @@ Loaded with the first tensor that is exchanged. Nothing here moves elements or c
 from libc.stdint cimport uintptr_t
 from libcpp cimport bool as truth
 
-from ._backend cimport (allocate_for, copy_on_device, fill_on_device, move_between, to_device, transfer_to_host)
+from ._backend cimport (allocate_for, new_copy, fill_device, move_between, to_device, transfer_to_host)
 from ._driver cimport (CUstream, Fault, NativeStream, Status, check, is_capturing, order_after, stream_of, stream_on,
                        stream_or_null)
 from .._core.native cimport Block, release
@@ -93,7 +93,7 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
                              f"{stream!r}")
         source = to_device(t, target, "__dlpack__")
     elif copy is not None and copy:
-        source = copy_on_device(t, "__dlpack__")
+        source = new_copy(t, "__dlpack__")
     if handle == 0 or source.impl.dl.device.device_type != kDLCUDA or memory_of(source.impl.block) == NULL:
         return source
     ours = stream_on(source.impl.dl.device.device_id)
@@ -153,8 +153,8 @@ cdef object _current_stream(int device):
 cdef DeviceOperations _table
 _table.allocate = allocate_for
 _table.to = to_device
-_table.copy = copy_on_device
-_table.fill = fill_on_device
+_table.copy = new_copy
+_table.fill = fill_device
 _table.move = move_between
 _table.transfer = transfer_to_host
 _table.adopt = _adopt

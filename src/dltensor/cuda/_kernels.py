@@ -67,7 +67,7 @@ def _utf8(text: str, what: str) -> bytes:
         ) from None
 
 
-def _on_device(x: Any, func: str) -> Tensor:
+def _tensor(x: Any, func: str) -> Tensor:
     t = x if isinstance(x, Tensor) else asarray(x)
     if t.device.type not in _CUDA:
         raise TypeError(f"{func}: expected tensors on a CUDA device, got one on {t.device}; move it with .to('cuda')")
@@ -149,8 +149,8 @@ class ElementwiseKernel:
         """
         if len(operands) != len(self.parameters):
             raise TypeError(f"elementwise: expected {len(self.parameters)} operands, got {len(operands)}")
-        given = tuple(_number(x) if isinstance(x, numbers.Number) else _on_device(x, "elementwise") for x in operands)
-        target = None if out is None else _writable(_on_device(out, "elementwise"), "elementwise")
+        given = tuple(_number(x) if isinstance(x, numbers.Number) else _tensor(x, "elementwise") for x in operands)
+        target = None if out is None else _writable(_tensor(out, "elementwise"), "elementwise")
         settings = None if launch is None else settings_of(launch, "elementwise")
         types = self._bind(given)
         for x, dtype, (_, name) in zip(given, types, self.parameters, strict=True):
@@ -534,7 +534,7 @@ def _argument(x: Any, parameter: str | None, where: str) -> tuple[bytes, Tensor 
         return _user.element(_fits(_number(x), dtype, f"RawKernel: {where}"), dtype), None, False
     if not pointer:
         raise TypeError(f"RawKernel: {where}: expected a number for {parameter!r}, got {type(x).__qualname__}")
-    t = _on_device(x, "RawKernel")
+    t = _tensor(x, "RawKernel")
     write = parameter is None or not re.search(r"\bconst\b[^*]*\*", parameter)
     dtype = _dtype_named(kind) if kind else None
     if dtype is not None and t.dtype != dtype:

@@ -102,9 +102,9 @@ def _library(x):
     """Return what transforms the memory of a tensor: the backend, or on a device cuFFT."""
     if on_host(x):
         return find()
-    from . import _on_device
+    from . import _cufft
 
-    return _on_device
+    return _cufft
 
 
 def _array(x):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factorizations of batches of matrices: arguments are checked, results made; native/cpu/matrices.h computes."""
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from .._core.errors cimport check_status
-from .._core.native cimport (Status, find_type, is_contiguous, numel, type_float32,
-                             type_float64, type_table)
-from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDataType, DLDevice, is_host, kDLCPU
-from .._ops.operands cimport Factor, FactorCall, Operand, engine_of, read_tensor
+from .._core.native cimport (KEEP_GIL_BYTES, Status, find_type, is_contiguous, numel, type_float32, type_float64,
+                             type_table)
+from .._core.tensor cimport Tensor
+from .._core.types cimport DLDataType, kDLCPU
+from .._ops.operands cimport (EngineOperand, EngineTable, Factor, FactorCall, LaunchContext, PyThreadState, engine_at,
+                              finish, is_same_place, read_owned, release_gil, result_for)
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
@@ -25,7 +25,7 @@ from .._ops.reductions import all as all_of
 from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
 cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
-    int type_complex64, type_complex128, type_int32
+    int type_complex64, type_complex128
 
 cdef extern from "native/cpu/norms.h" namespace "dlt" nogil:
     void norm_rows(int, int64_t, int64_t, const void*, void*)
@@ -35,13 +35,6 @@ cdef extern from "native/cpu/matrices.h" namespace "dlt" nogil:
         int type
         int64_t count
         uint8_t* info
-    Status solve_batch "dlt::solve"(const Batch&, int64_t, int64_t, const void*, void*)
-    Status inverse_batch "dlt::inverse"(const Batch&, int64_t, const void*, void*)
-    Status determinant_batch "dlt::determinant"(const Batch&, int64_t, const void*, void*, void*)
-    Status cholesky_batch "dlt::cholesky"(const Batch&, int64_t, const void*, void*, bint)
-    Status qr_batch "dlt::qr"(const Batch&, int64_t, int64_t, int64_t, const void*, void*, void*)
-    Status eigh_batch "dlt::eigh"(const Batch&, int64_t, const void*, void*, void*)
-    Status svd_batch "dlt::svd"(const Batch&, int64_t, int64_t, bint, const void*, void*, void*, void*)
     Status eig_batch "dlt::eig"(const Batch&, int64_t, const void*, void*, void*)
     bint all_finite(int, int64_t, const void*)
     bint set_lapack(const char*)
@@ -64,10 +57,6 @@ def load_lapack(str path):
 cdef inline bint _is_computed(DLDataType dtype) noexcept:
     cdef int type = find_type(dtype)
     return type == type_float32 or type == type_float64 or type == type_complex64 or type == type_complex128
-
-
-cdef inline bint _is_here(Tensor t) noexcept:
-    return is_host(<int>t.impl.dl.device.device_type)
 
 
 cdef Tensor _plain(Tensor t):
@@ -129,22 +118,18 @@ cdef tuple _read(object x, bint square, str func):
 cdef Tensor _made(Tensor like, int batch_dims, int dims, int64_t first, int64_t second, object dtype, str func):
     """A new tensor of the batch's shape and further dimensions; `dtype` None for that of `like`."""
     cdef int64_t shape[64]
-    cdef DLDevice device
     cdef DLDataType element = like.impl.dl.dtype
     cdef int i
     for i in range(batch_dims):
         shape[i] = like.impl.dl.shape[i]
     shape[batch_dims], shape[batch_dims + (1 if dims > 1 else 0)] = first, second if dims > 1 else first
-    device.device_type, device.device_id = kDLCPU, 0
-    if not _is_here(like):
-        device = like.impl.dl.device
     if dtype is not None:
         element.code = 2 if dtype == "real" else 5
         if dtype == "real" and like.impl.dl.dtype.code == 5:
             element.bits = element.bits // 2
         if dtype == "complex" and like.impl.dl.dtype.code == 2:
             element.bits = element.bits * 2
-    return new_empty(batch_dims + dims, shape, element, device, func)
+    return result_for(None, like, batch_dims + dims, shape, element, func)
 
 
 cdef object _delivered(object made, object dtype, object out, str func):
@@ -167,13 +152,16 @@ def which(index, batch):
 
 
 cdef class _Call:
-    """A call on a batch: its number of matrices, and what failed."""
+    """A call on a batch: where it is computed, and what failed."""
+    cdef const EngineTable* engine
+    cdef LaunchContext launch
     cdef Batch batch
     cdef uint8_t one
     cdef Tensor x
 
-    def __cinit__(self, Tensor x):
+    def __cinit__(self, Tensor x, str func):
         cdef int64_t count = numel(x.impl.dl.ndim - 2, x.impl.dl.shape)
+        self.engine = engine_at(x.impl.dl.device, &self.launch, func)
         self.x = x
         self.batch.type = find_type(x.impl.dl.dtype)
         self.batch.count = count
@@ -186,34 +174,37 @@ cdef class _Call:
         if self.batch.info != &self.one:
             free(self.batch.info)
 
-    cdef int run_on_device(self, Factor factor, int64_t m, int64_t n, int64_t k, bint flag, Tensor out, Tensor second,
-                           Tensor third, bint waits, str func) except -1:
-        """Compute, and if the matrices may fail wait for which did."""
+    cdef bint by_columns(self, int64_t side) noexcept:
+        """Test whether matrices go by columns: to the library of a device; see native/cuda/matrices.h."""
+        return self.launch.stream != NULL and side > SMALL_SIDE
+
+    cdef int run(self, Factor factor, int64_t m, int64_t n, int64_t k, bint flag, Tensor out, Tensor second,
+                 Tensor third, bint waits, str func) except -1:
+        """Compute, and if the matrices may fail find which did."""
         cdef FactorCall call
-        cdef Operand[5] all
-        cdef Tensor info, host
-        cdef const Operand* each[3]
-        cdef int64_t i
+        cdef EngineOperand x
+        cdef EngineOperand results[3]
+        cdef const EngineOperand* each[3]
+        cdef PyThreadState* state
+        cdef Status status
         if self.batch.count == 0:
             return 0
         call.factor, call.count, call.m, call.n, call.k, call.flag = factor, self.batch.count, m, n, k, flag
-        call.waits = waits
-        info = new_empty(1, &self.batch.count, type_table[type_int32].dtype, self.x.impl.dl.device, func)
-        read_tensor(self.x, &all[0])
-        read_tensor(info, &all[4])
-        for i, t in enumerate((out, second, third)):
-            each[i] = NULL
-            if t is not None:
-                read_tensor(t, &all[i + 1])
-                each[i] = &all[i + 1]
-        engine_of(self.x.impl.dl.device, func).factor(&call, &all[0], each[0], each[1], each[2], &all[4])
-        if waits:
-            host = info.to("cpu")
-            for i in range(self.batch.count):
-                self.batch.info[i] = (<int32_t*>host.impl.dl.data)[i] != 0
-        else:
-            memset(self.batch.info, 0, self.batch.count)
-        return 0
+        call.waits, call.info = waits, self.batch.info
+        each[0] = each[1] = each[2] = NULL
+        if out is not None:
+            read_owned(out, &results[0])
+            each[0] = &results[0]
+        if second is not None:
+            read_owned(second, &results[1])
+            each[1] = &results[1]
+        if third is not None:
+            read_owned(third, &results[2])
+            each[2] = &results[2]
+        read_owned(self.x, &x)
+        state = release_gil(self.launch, KEEP_GIL_BYTES // KEEP_GIL_ELEMENTS * m * n * self.batch.count)
+        status = self.engine.factor(call, x, each[0], each[1], each[2], self.launch)
+        return finish(state, status, self.launch, func)
 
     cdef int64_t first_failed(self, int64_t start) noexcept:
         cdef int64_t i
@@ -235,7 +226,7 @@ cdef class _Call:
         cdef Tensor matrix
         cdef int64_t place
         while i >= 0:
-            matrix = self.x if _is_here(self.x) else self.x.reshape((self.batch.count, n * n))[i].to("cpu")
+            matrix = self.x if self.launch.stream == NULL else self.x.reshape((self.batch.count, n * n))[i].to("cpu")
             place = i * n * n * width if matrix is self.x else 0
             if all_finite(self.batch.type, n * n, <char*>matrix.impl.dl.data + place):
                 raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} is singular")
@@ -247,7 +238,7 @@ cdef class _Call:
         cdef int64_t i, each
         cdef const char* data = <const char*>self.x.impl.dl.data
         cdef int ndim = self.x.impl.dl.ndim
-        if not _is_here(self.x):
+        if self.launch.stream != NULL:
             finite = all_of(isfinite(self.x), axis=(-2, -1)).to("cpu")  # waits
             if not finite.all().item():
                 wrong = which(finite.reshape((-1,)).tolist().index(False), self.x.shape[:-2])
@@ -303,23 +294,14 @@ def det(x, /, *, out=None):
     """
     cdef Tensor a, made
     cdef _Call call
-    cdef Status status
     cdef int64_t n
     a, dtype = _read(x, True, "det")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     if n == 0:
         return _delivered(ones(a.shape[:-2], dtype=a.dtype, device=a.device), dtype, out, "det")
     made = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "det")
-    call = _Call(a)
-    if not _is_here(a):
-        call.run_on_device(Factor.determinant, n, n, 0, False, made, None, None, False, "det")
-        return _delivered(made, dtype, out, "det")
-    if n * n * call.batch.count < KEEP_GIL_ELEMENTS:
-        status = determinant_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, NULL)
-    else:
-        with nogil:
-            status = determinant_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, NULL)
-    check_status(status, "det")
+    call = _Call(a, "det")
+    call.run(Factor.determinant, n, n, 0, False, made, None, None, False, "det")
     return made if out is None and dtype is None else _delivered(made, dtype, out, "det")
 
 
@@ -361,7 +343,6 @@ def slogdet(x, /):
     """
     cdef Tensor a, sign, logarithm
     cdef _Call call
-    cdef Status status
     cdef int64_t n
     a, dtype = _read(x, True, "slogdet")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
@@ -371,13 +352,8 @@ def slogdet(x, /):
                              _delivered(zeros(a.shape[:-2], dtype=real, device=a.device), dtype, None, "slogdet"))
     sign = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "slogdet")
     logarithm = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, "real", "slogdet")
-    call = _Call(a)
-    if _is_here(a):
-        with nogil:
-            status = determinant_batch(call.batch, n, a.impl.dl.data, sign.impl.dl.data, logarithm.impl.dl.data)
-        check_status(status, "slogdet")
-    else:
-        call.run_on_device(Factor.determinant, n, n, 0, False, sign, logarithm, None, False, "slogdet")
+    call = _Call(a, "slogdet")
+    call.run(Factor.determinant, n, n, 0, False, sign, logarithm, None, False, "slogdet")
     return SlogdetResult(_delivered(sign, dtype, None, "slogdet"), _delivered(logarithm, dtype, None, "slogdet"))
 
 
@@ -424,19 +400,13 @@ def inv(x, /, *, out=None):
     """
     cdef Tensor a, made
     cdef _Call call
-    cdef Status status
     cdef int64_t n
     a, dtype = _read(x, True, "inv")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "inv")
-    call = _Call(a)
+    call = _Call(a, "inv")
     if n > 0:
-        if _is_here(a):
-            with nogil:
-                status = inverse_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data)
-            check_status(status, "inv")
-        else:
-            call.run_on_device(Factor.inverse, n, n, n, False, made, None, None, True, "inv")
+        call.run(Factor.inverse, n, n, n, False, made, None, None, True, "inv")
         call.check_singular(made, "inv")
     return made if out is None and dtype is None else _delivered(made, dtype, out, "inv")
 
@@ -485,10 +455,9 @@ def solve(x1, x2, /, *, out=None):
     """
     cdef Tensor a, b
     cdef _Call call
-    cdef Status status
     cdef int64_t n, k
     left, right = computed(x1, "solve"), computed(x2, "solve")
-    if left.device != right.device and not (on_host(left) and on_host(right)):
+    if not is_same_place((<Tensor>left).impl.dl.device, (<Tensor>right).impl.dl.device):
         raise DeviceError(f"solve: x1 is on {left.device} and x2 on {right.device}; move one with to()")
     _check_matrices(left, True, "solve")
     n = left.shape[-1]
@@ -514,14 +483,9 @@ def solve(x1, x2, /, *, out=None):
         b = right.copy()
     else:
         b = broadcast_to(right.astype(wide), (*batch, n, k)).copy()
-    call = _Call(a)
+    call = _Call(a, "solve")
     if b.size:
-        if _is_here(a):
-            with nogil:
-                status = solve_batch(call.batch, n, k, a.impl.dl.data, b.impl.dl.data)
-            check_status(status, "solve")
-        else:
-            call.run_on_device(Factor.solve, n, n, k, False, b, None, None, True, "solve")
+        call.run(Factor.solve, n, n, k, False, b, None, None, True, "solve")
         call.check_singular(b, "solve")
     made = b.reshape((*batch, n)) if vector else b
     return made if out is None and narrow is None else _delivered(made, narrow, out, "solve")
@@ -572,23 +536,16 @@ def cholesky(x, /, *, upper=False, out=None):
     """
     cdef Tensor a, made
     cdef _Call call
-    cdef Status status
     cdef int64_t n
     cdef bint high = bool(upper)
     a, dtype = _read(x, True, "cholesky")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "cholesky")
-    call = _Call(a)
+    call = _Call(a, "cholesky")
     if n > 0:
-        if _is_here(a):
-            with nogil:
-                status = cholesky_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, high)
-            check_status(status, "cholesky")
-        else:
-            made[...] = a
-            call.run_on_device(Factor.cholesky, n, n, 0, high, made, None, None, True, "cholesky")
-            if n > SMALL_SIDE:
-                made = triu(made) if high else tril(made)
+        call.run(Factor.cholesky, n, n, 0, high, made, None, None, True, "cholesky")
+        if call.by_columns(n):
+            made = triu(made) if high else tril(made)
         call.check("cholesky", "is not positive definite")
     return made if out is None and dtype is None else _delivered(made, dtype, out, "cholesky")
 
@@ -635,7 +592,6 @@ def qr(x, /, *, mode="reduced"):
     """
     cdef Tensor a, q, r
     cdef _Call call
-    cdef Status status
     cdef int64_t m, n, k
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode must be reduced or complete, got {quoted(mode)}")
@@ -644,18 +600,13 @@ def qr(x, /, *, mode="reduced"):
     k = m if mode == "complete" else min(m, n)
     q = _made(a, a.impl.dl.ndim - 2, 2, m, k, None, "qr")
     r = _made(a, a.impl.dl.ndim - 2, 2, k, n, None, "qr")
-    call = _Call(a)
-    if m > 0 and not _is_here(a):
-        if n == 0:
-            q[...] = eye(m, k, dtype=q.dtype, device=q.device)
-        elif max(m, n) > SMALL_SIDE:
-            q, r = _qr_transposed(call, a, m, n, k)
-        else:
-            call.run_on_device(Factor.qr, m, n, k, False, q, r, None, False, "qr")
+    call = _Call(a, "qr")
+    if m > 0 and n == 0:
+        q[...] = eye(m, k, dtype=q.dtype, device=q.device)
+    elif m > 0 and call.by_columns(max(m, n)):
+        q, r = _qr_transposed(call, a, m, n, k)
     elif m > 0:
-        with nogil:
-            status = qr_batch(call.batch, m, n, k, a.impl.dl.data, q.impl.dl.data, r.impl.dl.data)
-        check_status(status, "qr")
+        call.run(Factor.qr, m, n, k, False, q, r, None, False, "qr")
     return QRResult(_delivered(q, dtype, None, "qr"), _delivered(r, dtype, None, "qr"))
 
 
@@ -664,7 +615,7 @@ cdef tuple _qr_transposed(_Call call, Tensor a, int64_t m, int64_t n, int64_t k)
     cdef Tensor q = zeros((*a.shape[:-2], max(n, k), m), dtype=a.dtype, device=a.device)
     cdef Tensor r = zeros((*a.shape[:-2], n, m), dtype=a.dtype, device=a.device)
     q[..., :n, :] = a.mT
-    call.run_on_device(Factor.qr, m, n, k, False, q, r, None, True, "qr")
+    call.run(Factor.qr, m, n, k, False, q, r, None, True, "qr")
     return q[..., :k, :].mT.copy(), triu(r.mT[..., :k, :])
 
 
@@ -695,31 +646,23 @@ cdef int _by_numpy(_Call call, str func, dict options, list results, str what) e
 cdef tuple _eigh(object x, bint vectors, str func):
     cdef Tensor a, values, columns = None
     cdef _Call call
-    cdef Status status
     cdef int64_t n
-    cdef void* to = NULL
     a, dtype = _read(x, True, func)
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     values = _made(a, a.impl.dl.ndim - 2, 1, n, 0, "real", func)
     if vectors:
         columns = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, func)
-        to = columns.impl.dl.data
-    call = _Call(a)
+    call = _Call(a, func)
     if n > 0 and call.batch.count > 0:
         call.check_finite(func)
-        if not _is_here(a):
-            call.run_on_device(Factor.eigh, n, n, 0, False, values, columns, None, n > SMALL_SIDE, func)
-            call.check(func, "has eigenvalues that did not converge")
-            if vectors and n > SMALL_SIDE:
-                columns = conj(columns.mT).copy()
-        elif n > SMALL_SIDE and _uses_numpy(func):
+        if n > SMALL_SIDE and call.launch.stream == NULL and _uses_numpy(func):
             outputs = [values, columns] if vectors else [values]
             _by_numpy(call, func, {}, outputs, "has eigenvalues that did not converge")
         else:
-            with nogil:
-                status = eigh_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to)
-            check_status(status, func)
+            call.run(Factor.eigh, n, n, 0, False, values, columns, None, n > SMALL_SIDE, func)
             call.check(func, "has eigenvalues that did not converge")
+        if vectors and call.by_columns(n):
+            columns = conj(columns.mT).copy()
     if dtype is None:
         return values, columns
     return values.astype(dtype), columns.astype(dtype) if vectors else None
@@ -833,7 +776,7 @@ cdef tuple _eig(object x, bint vectors, str func):
     if vectors:
         columns = _made(a, a.impl.dl.ndim - 2, 2, n, n, "complex", func)
         to = columns.impl.dl.data
-    call = _Call(a)
+    call = _Call(a, func)
     if n > 0 and call.batch.count > 0:
         call.check_finite(func)
         if _uses_numpy(func):
@@ -936,18 +879,22 @@ def eigvals(x, /, *, out=None):
     return _delivered(_eig(x, False, "eigvals")[0], None, out, "eigvals")
 
 
-cdef tuple _svd_on_device(str func, Tensor a, bint vectors, bint full):
-    """U, S and Vh of finite matrices, of which larger ones are not taller than wide."""
+cdef tuple _svd_of(_Call call, bint vectors, bint full, str func):
+    """U, S and Vh of finite matrices, of which those that go by columns are not taller than wide."""
+    cdef Tensor a = call.x
     cdef int dims = a.impl.dl.ndim - 2
     cdef int64_t m = a.impl.dl.shape[dims], n = a.impl.dl.shape[dims + 1], k = min(m, n)
     cdef bint large = max(m, n) > SMALL_SIDE
     cdef Tensor values = _made(a, dims, 1, k, 0, "real", func), left = None, right = None
-    cdef _Call call = _Call(a)
     if vectors:
         left = _made(a, dims, 2, m, m if full else k, None, func)
         right = _made(a, dims, 2, n if full else k, n, None, func)
-    call.run_on_device(Factor.svd, m, n, max(m, n) if full else k, full, left, values, right, large, func)
-    call.check(func, "has singular values that did not converge")
+    if large and call.launch.stream == NULL and _uses_numpy(func):
+        _by_numpy(call, func, {"full_matrices": full} if vectors else {},
+                  [left, values, right] if vectors else [values], "has singular values that did not converge")
+    else:
+        call.run(Factor.svd, m, n, max(m, n) if full else k, full, left, values, right, large, func)
+        call.check(func, "has singular values that did not converge")
     return left, values, right
 
 
@@ -955,43 +902,29 @@ cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     """U, S and Vh, or None, S and None. Without `finite`, NaN and infinity are not looked for."""
     cdef Tensor a, values, left = None, right = None
     cdef _Call call
-    cdef Status status
     cdef int64_t m, n, k
     cdef int dims
-    cdef void* u = NULL
-    cdef void* vh = NULL
     a, dtype = _read(x, False, func)
     dims = a.impl.dl.ndim - 2
     m, n = a.impl.dl.shape[dims], a.impl.dl.shape[dims + 1]
     k = min(m, n)
-    values = _made(a, dims, 1, k, 0, "real", func)
-    if vectors:
-        left = _made(a, dims, 2, m, m if full else k, None, func)
-        right = _made(a, dims, 2, n if full else k, n, None, func)
-        u, vh = left.impl.dl.data, right.impl.dl.data
-    call = _Call(a)
-    if k == 0:
+    call = _Call(a, func)
+    if finite and k > 0 and call.batch.count > 0:
+        call.check_finite(func)
+    if k == 0 or call.batch.count == 0:
+        values = _made(a, dims, 1, k, 0, "real", func)
+        if vectors:
+            left = _made(a, dims, 2, m, m if full else k, None, func)
+            right = _made(a, dims, 2, n if full else k, n, None, func)
         for t in (left, right):
             if t is not None and t.size:
                 t[...] = eye(t.shape[-2], dtype=t.dtype, device=t.device)
-    elif call.batch.count > 0:
-        if finite:
-            call.check_finite(func)
-        if not _is_here(a):
-            if m > n and m > SMALL_SIDE:  # the library's U is that of the transposed matrix
-                right, values, left = _svd_on_device(func, a.mT.copy(), vectors, full)
-                if vectors:
-                    left, right = left.mT.copy(), right.mT.copy()
-            else:
-                left, values, right = _svd_on_device(func, a, vectors, full)
-        elif max(m, n) > SMALL_SIDE and _uses_numpy(func):
-            _by_numpy(call, func, {"full_matrices": full} if vectors else {},
-                      [left, values, right] if vectors else [values], "has singular values that did not converge")
-        else:
-            with nogil:
-                status = svd_batch(call.batch, m, n, full, a.impl.dl.data, u, values.impl.dl.data, vh)
-            check_status(status, func)
-            call.check(func, "has singular values that did not converge")
+    elif m > n and call.by_columns(m):  # the library's U is that of the transposed matrix
+        right, values, left = _svd_of(_Call(a.mT.copy(), func), vectors, full, func)
+        if vectors:
+            left, right = left.mT.copy(), right.mT.copy()
+    else:
+        left, values, right = _svd_of(call, vectors, full, func)
     if dtype is None:
         return left, values, right
     return tuple([None if t is None else t.astype(dtype) for t in (left, values, right)])

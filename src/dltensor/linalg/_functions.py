@@ -182,7 +182,7 @@ def _power_norm(x, axes, keepdims, ord):
     return made if keepdims else reshape(made, tuple(s for i, s in enumerate(made.shape) if i not in axes))
 
 
-def _euclidean_on_device(x, kept):
+def _norms_by_sums(x, kept):
     """Euclidean norms over all but the first `kept` dimensions: the roots of exact sums of exact squares."""
     if isdtype(x.dtype, "complex floating"):
         x = concat([ops.real(x), ops.imag(x)], axis=-1)
@@ -213,7 +213,7 @@ def _vector_norm(x, axes, keepdims, ord):
         order = (*kept, *axes)
         moved = x if order == tuple(range(x.ndim)) else permute_dims(x, order)
         moved = moved.copy() if not moved.is_contiguous else moved
-        made = euclidean(moved, len(kept)) if on_host(x) else _euclidean_on_device(moved, len(kept))
+        made = euclidean(moved, len(kept)) if on_host(x) else _norms_by_sums(moved, len(kept))
         return reshape(made, tuple(1 if i in axes else s for i, s in enumerate(x.shape))) if keepdims else made
     axes = tuple(axes)
     if ord == _INF:

@@ -7,12 +7,13 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .._core.convert cimport view_any
 from .._core.indexing cimport integer_of, items_of
-from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, is_contiguous, numel, type_table)
+from .._core.native cimport (MAX_DIMS, Status, computed_types, find_type, is_contiguous, numel, type_table)
 from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
-from .._core.types cimport DLDevice, is_host, kDLCPU, read_device, read_dtype
-from .._ops.operands cimport (EXPONENTIAL, INTEGERS, NORMAL, UNIFORM, UNIT, Distribution, Draw, Operand, Sequence,
-                              engine_of, read_tensor)
+from .._core.types cimport DLDevice, kDLCPU, read_device, read_dtype
+from .._ops.operands cimport Draw  # no-cython-lint: the base of DrawOptions
+from .._ops.operands cimport (Distribution, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device,
+                              engine_at, finish, read_owned, release_gil)
 
 from math import frexp
 from operator import index
@@ -31,13 +32,30 @@ from .._ops.searching import searchsorted
 from .._ops.sorting import argsort
 
 cdef extern from "native/ops/philox.h" namespace "dlt::philox" nogil:
+    cppclass Sequence:
+        uint64_t key
+        uint64_t stream
     uint32_t children
     int position_bits
+
+cdef extern from "native/ops/draws.h" namespace "dlt" nogil:
+    Distribution UNIT "dlt::draw_unit"
+    Distribution UNIFORM "dlt::draw_uniform"
+    Distribution NORMAL "dlt::draw_normal"
+    Distribution EXPONENTIAL "dlt::draw_exponential"
+    Distribution INTEGERS "dlt::draw_integers"
+    cppclass DrawOptions "dlt::Draw"(Draw):  # the table only names the struct
+        Sequence sequence
+        double a
+        double b
+        double below
+        uint64_t low
+        uint64_t count
+        uint64_t reject
 
 cdef extern from "native/cpu/random.h" namespace "dlt" nogil:
     bint draws(Distribution, int)
     int words_per_value(Distribution, int, uint64_t)
-    void draw_values "dlt::draw"(Distribution, int, const Draw&, uint64_t, int64_t, void*)
     void philox_block(uint32_t*, const uint32_t*, const uint32_t*)
     void permute(const Sequence&, uint64_t, int64_t, int64_t*)
     bint choose_distinct(const Sequence&, uint64_t, int64_t, int64_t, int64_t*)
@@ -269,11 +287,15 @@ cdef class Generator:
                              f"{used} are used; continue with a generator of spawn()")
         return start
 
-    cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, Tensor target,
+    cdef object _draw(self, Distribution kind, DrawOptions* how, object shape, object dtype, object out, Tensor target,
                       object device, str func):
         """A new tensor of values, or `out`, whose memory `target` is, with the values in it."""
-        cdef Tensor made
-        cdef Operand place
+        cdef Tensor result
+        cdef EngineOperand place
+        cdef LaunchContext launch
+        cdef const EngineTable* engine
+        cdef PyThreadState* state
+        cdef Status status
         cdef int64_t extents[MAX_DIMS]
         cdef DLDevice where_to
         cdef int type, words, ndim
@@ -282,29 +304,26 @@ cdef class Generator:
         if target is not None:
             _check_output(target, shape, dtype, device, func)
             device = target.device
-        made = target
+        result = target
         if target is None or not is_contiguous(target.impl.dl.ndim, target.impl.dl.shape, target.impl.dl.strides):
             ndim = read_shape(shape if target is None else target.shape, extents, func)
             where_to = DLDevice(kDLCPU, 0)
             if device is not None:
                 where_to = read_device(device, func)
-            made = new_empty(ndim, extents, read_dtype(dtype, func), where_to, func)
-        type = find_type(made.impl.dl.dtype)
-        n = numel(made.impl.dl.ndim, made.impl.dl.shape)
+            result = new_empty(ndim, extents, read_dtype(dtype, func), where_to, func)
+        type = find_type(result.impl.dl.dtype)
+        n = numel(result.impl.dl.ndim, result.impl.dl.shape)
         how.sequence.key, how.sequence.stream = self._key, self._stream
         words = words_per_value(kind, type, how.count)
         start = self._reserve(n, words, func)
-        if not is_host(<int>made.impl.dl.device.device_type):
-            read_tensor(made, &place)
-            engine_of(made.impl.dl.device, func).draw(kind, type, words, how[0], start, n, &place)
-        elif n * type_table[type].bytes > KEEP_GIL_BYTES:
-            with nogil:
-                draw_values(kind, type, how[0], start, n, made.impl.dl.data)
-        else:
-            draw_values(kind, type, how[0], start, n, made.impl.dl.data)
-        if target is not None and made is not target:
-            assign(target, made, func)
-        return made if out is None else out
+        engine = engine_at(result.impl.dl.device, &launch, func)
+        read_owned(result, &place)
+        state = release_gil(launch, n * type_table[type].bytes)
+        status = engine.draw(kind, type, words, how[0], start, n, place, launch)
+        finish(state, status, launch, func)
+        if target is not None and result is not target:
+            assign(target, result, func)
+        return result if out is None else out
 
     def random(self, shape=(), *, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [0, 1).
@@ -341,7 +360,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).random(2, dtype="float64")
         Tensor([0.89468472, 0.71126808], shape=(2,), device=cpu, dtype=float64)
         """
-        cdef Draw how
+        cdef DrawOptions how
         how.count = 0
         cdef Tensor target = _target(out, "random")
         dtype = _checked(UNIT, dtype, "float32", target, "random")
@@ -387,7 +406,7 @@ cdef class Generator:
         Tensor([0.78051835, 0.7893694 , 0.1714519 ],
                shape=(3,), device=cpu, dtype=float32)
         """
-        cdef Draw how
+        cdef DrawOptions how
         cdef Tensor target = _target(out, "uniform")
         dtype = _checked(UNIFORM, dtype, "float32", target, "uniform")
         first = _rounded(_number(low, "low", "uniform"), dtype)
@@ -441,7 +460,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).integers(0, 100, 4)
         Tensor([89, 89, 58, 71], shape=(4,), device=cpu, dtype=int64)
         """
-        cdef Draw how
+        cdef DrawOptions how
         cdef Tensor target = _target(out, "integers")
         dtype = _checked(INTEGERS, dtype, "int64", target, "integers")
         low = integer_of(low, "low", "integers")
@@ -498,7 +517,7 @@ cdef class Generator:
         Tensor([10.760801 ,  9.407444 ,  9.5015335],
                shape=(3,), device=cpu, dtype=float32)
         """
-        cdef Draw how
+        cdef DrawOptions how
         cdef Tensor target = _target(out, "normal")
         dtype = _checked(NORMAL, dtype, "float32", target, "normal")
         how.a, how.b, how.count = _number(mean, "mean", "normal"), _number(std, "std", "normal"), 0
@@ -541,7 +560,7 @@ cdef class Generator:
         Tensor([0.23248535, 0.22256774, 1.0698066 ],
                shape=(3,), device=cpu, dtype=float32)
         """
-        cdef Draw how
+        cdef DrawOptions how
         cdef Tensor target = _target(out, "exponential")
         dtype = _checked(EXPONENTIAL, dtype, "float32", target, "exponential")
         how.a, how.b, how.count = 0, _number(scale, "scale", "exponential"), 0
@@ -714,7 +733,7 @@ cdef class Generator:
         cdef int64_t* data = <int64_t*>made.impl.dl.data
         cdef bint done = True
         if not on_host(weights):
-            return self._weighted_on_device(weights, count, replace)
+            return self._weighted_by_search(weights, count, replace)
         if replace:
             sums = cumulative_sum(weights)
             keys = self.random(count, dtype="float64")
@@ -728,7 +747,7 @@ cdef class Generator:
             raise MemoryError(f"choice: no memory for {n} indices")
         return made
 
-    cdef object _weighted_on_device(self, Tensor weights, int64_t count, bint replace):
+    cdef object _weighted_by_search(self, Tensor weights, int64_t count, bint replace):
         """The same where the weights are: choose_weighted() and smallest() of the engine by searches and sorts."""
         device = weights.device
         if not replace:
@@ -896,8 +915,7 @@ def _entries(x, func):
 def _weights(p, n):
     """The weights as a float64 tensor in C order."""
     weights = asarray(p)
-    if not on_host(weights):
-        engine_of((<Tensor>weights).impl.dl.device, "choice")
+    check_device(<Tensor>weights, "choice")
     weights = weights.astype("float64")
     if weights.shape != (n,):
         raise ValueError(f"choice: p: expected a weight for each of {n} entries, got shape {weights.shape}")

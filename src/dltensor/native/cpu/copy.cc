@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "native/cpu/engine_table.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/strided_loop.h"
 #include "native/memory/block.h"
@@ -80,6 +81,11 @@ void fill(const DLTensor& dst, const void* element, bool padded) noexcept {
   one.data = const_cast<void*>(element);
   one.strides = strides;
   move_all(dst, one, padded, true);
+}
+
+Status cpu::fill(const void* element, const EngineOperand& out, const LaunchContext&) noexcept {
+  dlt::fill(*out.tensor, element, out.padded);
+  return success;
 }
 
 }  // namespace dlt

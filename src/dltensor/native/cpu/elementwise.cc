@@ -3,6 +3,7 @@
 #include <string.h>
 #include <initializer_list>
 
+#include "native/cpu/engine_table.h"
 #include "native/cpu/copy.h"
 #include "native/cpu/engine.h"
 #include "native/cpu/features.h"
@@ -277,6 +278,36 @@ Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, co
   DLT_TRY(builder.add(b, out, -1, 0, true));
   run_strided(&builder.loop_nest);
   return success;
+}
+
+Status cpu::element(const ElementCall& call, const EngineOperand* in, int count, const EngineOperand& out,
+                    const LaunchContext&) noexcept {
+  const DLTensor* views[3];
+  DLTensor numbers[3];
+  int64_t none = 0;
+  unsigned padded = 0;
+  for (int k = 0; k < count; ++k) {
+    views[k] = in[k].tensor;
+    padded |= unsigned(in[k].padded) << k;
+    if (in[k].tensor != nullptr) continue;
+    numbers[k] = {const_cast<unsigned char*>(in[k].value), {kDLCPU, 0}, 0, type_table[in[k].type].dtype, &none, &none, 0};
+    views[k] = &numbers[k];
+  }
+  return run(call.op, call.saturate ? run_saturate : 0, call.type, views, *out.tensor, padded);
+}
+
+Status cpu::real(Real form, double number, const EngineOperand& x, const EngineOperand* c, const EngineOperand& out,
+                 const LaunchContext&) noexcept {
+  return run_real(form, number, *x.tensor, c ? c->tensor : nullptr, *out.tensor);
+}
+
+Status cpu::cast(const EngineOperand& x, const EngineOperand& out, const CastOptions& options, const LaunchContext&) noexcept {
+  return dlt::cast(*out.tensor, *View(x), options, unsigned(x.padded) | unsigned(out.padded) << 3);
+}
+
+Status cpu::choose(const EngineOperand& condition, const EngineOperand& a, const EngineOperand& b, const EngineOperand& out,
+                   const LaunchContext&) noexcept {
+  return where(*View(condition), *View(a), *View(b), *out.tensor);
 }
 
 }  // namespace dlt

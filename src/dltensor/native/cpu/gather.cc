@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "native/cpu/engine.h"
+#include "native/cpu/engine_table.h"
 #include "native/cpu/features.h"
 #include "native/cpu/kernels.h"
 #include "native/cpu/sizes.h"
@@ -371,6 +372,22 @@ int64_t gather_rows(char* to, const char* from, const int64_t* indices, int64_t 
     }
   }
   return count;
+}
+
+Status cpu::gather(Indexed& x, const EngineOperand&, const EngineOperand&, Block* const*, BadIndex* bad,
+                   const LaunchContext&) noexcept {
+  const BadIndex first = dlt::gather(&x);
+  if (bad) *bad = first;
+  return success;
+}
+
+Status cpu::scatter(Indexed& x, int op, int type, const EngineOperand&, const EngineOperand&, Block* const*, BadIndex* bad,
+                    const LaunchContext&) noexcept {
+  if (bad) *bad = check_indices(x);
+  if (bad && bad->at >= 0) return success;
+  const BadIndex first = op < 0 ? dlt::scatter(&x) : accumulate(&x, op, type);
+  if (bad) *bad = first;
+  return success;
 }
 
 }  // namespace dlt

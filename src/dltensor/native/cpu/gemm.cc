@@ -3,6 +3,8 @@
 // BLAS.
 #include "native/cpu/gemm.h"
 
+#include "native/cpu/engine_table.h"
+
 #include <string.h>
 
 #include <atomic>
@@ -260,6 +262,11 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
     release(memory);
   }
   return status;
+}
+
+Status cpu::gemm(const EngineOperand& a, const EngineOperand& b, const EngineOperand& c, const Scalar& alpha,
+                 const Scalar& beta, const LaunchContext&) noexcept {
+  return dlt::gemm(*c.tensor, *a.tensor, *b.tensor, alpha, beta);
 }
 
 }  // namespace dlt

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "native/ops/ops.h"
-#include "native/ops/draws.h"
 #include "native/ops/keys.h"
 #include "native/ops/reductions.h"
 #include "native/ops/scans.h"
@@ -134,9 +133,6 @@ struct SortLoops {
   void (*bounds)(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after);
 };
 inline constexpr int64_t most_ranked = 128, rank_room = 64;
-// n values to contiguous memory at any address. The first value's words begin at `position`, which is even where each takes
-// two. `wide`, of integers alone: a value takes two words.
-typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n, bool wide);
 
 // out[i] = before + (in[0] + ... + in[i]) of one block, rounded to the dtype; returns the sum of the block. `before` is what
 // lies before the block, in two float64, or null. `out` may be `in`, or null where only the sum is wanted. Order: in groups of
@@ -200,6 +196,9 @@ struct StreamedLoop {
 };
 inline constexpr int streamed_count = 6;
 
+// One table for each capability, in a header of its own.
+struct RandomKernels;
+
 struct Kernels {
   const char* name;
   loop_t ops[op_count][computed_types];
@@ -230,7 +229,7 @@ struct Kernels {
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
   running_sums_t running_sums[computed_types];  // of float32 and float64
   block_sums_t block_sums[computed_types];  // of the same
-  draw_t draws[distribution_count][computed_types];  // null where a distribution has no values of that dtype
+  const RandomKernels* random;
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do

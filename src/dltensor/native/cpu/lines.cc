@@ -69,13 +69,16 @@ void run_group(const Lines& lines, int64_t unit, char* scratch) {
   const auto move_of = [&](const Side& side) { return moves[__builtin_ctzll(uint64_t(side.width))]; };
   // A move of no elements may still read one.
   if (in.staged() && in.n > 0) move_of(in)(line[0], row_bytes[0], in.width, at[0], in.group_stride, in.step, rows, in.n);
-  for (int64_t r = 0; r < rows; ++r) {
-    const Line one{line[0] + r * row_bytes[0],
-                   {line[1] + r * row_bytes[1], lines.count > 2 ? line[2] + r * row_bytes[2] : nullptr},
-                   scratch,
-                   lines.alone};
-    lines.work->work(lines.work->context, one);
-  }
+  if (lines.work->group != nullptr)
+    lines.work->group(lines.work->context, {line[0], line[1], rows, row_bytes[0], row_bytes[1], scratch, lines.alone});
+  else
+    for (int64_t r = 0; r < rows; ++r) {
+      const Line one{line[0] + r * row_bytes[0],
+                     {line[1] + r * row_bytes[1], lines.count > 2 ? line[2] + r * row_bytes[2] : nullptr},
+                     scratch,
+                     lines.alone};
+      lines.work->work(lines.work->context, one);
+    }
   for (int k = 1; k < lines.count; ++k) {
     const Side& out = lines.sides[k];
     if (out.staged() && out.n > 0)
@@ -141,7 +144,7 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
     if (lines.sides[k].n > longest_line) return no_temporary();
   choose_group(&lines);
 
-  int64_t bytes = (work.scratch_bytes + 63) / 64 * 64, line_bytes = 1;
+  int64_t line_bytes = 1;
   for (int k = 0; k < lines.count; ++k) line_bytes += lines.sides[k].n * lines.sides[k].width;
   lines.group = group_bytes / line_bytes;
   lines.group = lines.group < 1 ? 1 : smaller(smaller(lines.group, most_grouped), lines.grouped);
@@ -150,6 +153,7 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
   // Few lines in one group are shared out, too.
   if (split && ceil_divide(lines.grouped, lines.group) * (count / lines.grouped) < threads)
     lines.group = lines.group > threads ? ceil_divide(lines.group, threads) : 1;
+  int64_t bytes = (work.scratch_bytes * (work.group != nullptr ? lines.group : 1) + 63) / 64 * 64;
   for (int k = 0; k < lines.count; ++k) {
     Side& side = lines.sides[k];
     if (side.step == side.width) continue;

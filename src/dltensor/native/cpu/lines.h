@@ -22,11 +22,21 @@ struct Line {
 // may have them.
 inline constexpr int64_t longest_line = int64_t(1) << 48;
 
+// Several lines of one group: `rows` of them, so many bytes apart.
+struct LineGroup {
+  const char* in;
+  char* out;
+  int64_t rows, in_pitch, out_pitch;
+  char* scratch;  // of all rows
+  bool alone;
+};
+
 struct LineWork {
   void (*work)(const void* context, const Line& line);
   const void* context;
   int64_t scratch_bytes;   // of one line
   int64_t line_cost;       // of one line, in element moves: decides on threads
+  void (*group)(const void* context, const LineGroup& lines) = nullptr;  // in place of `work`; one output
 };
 
 // Calls the work for each line of `x` along `axis`. The outputs have the shape of `x` but for the extent along `axis`, and

@@ -2,6 +2,7 @@
 // Masks in chunks, on several threads: counts first, then every chunk knows where its elements go.
 #include "native/cpu/mask.h"
 
+#include "native/cpu/engine_table.h"
 #include "native/cpu/features.h"
 #include "native/cpu/kernels.h"
 #include "native/cpu/sizes.h"
@@ -162,6 +163,22 @@ void mask_positions(int64_t* const* to, int ndim, const int64_t* shape, int64_t 
     if (work.ndim > 1) split_positions(work, chunk);
     else work.kernels->positions(work.positions[0] + chunk.before, chunk.first, chunk.words, chunk.n, chunk.count);
   });
+}
+
+Status cpu::pack_mask(const EngineOperand& x, uint64_t bits, int64_t n, const EngineOperand& words, const EngineOperand& before,
+                      int64_t* count, const LaunchContext&) noexcept {
+  *count = dlt::pack_mask(x.tensor->data, item_bytes(x.tensor->dtype), bits, n, static_cast<uint64_t*>(words.tensor->data),
+                          static_cast<int64_t*>(before.tensor->data));
+  return success;
+}
+
+Status cpu::mask_positions(const EngineOperand* out, int ndim, const int64_t* shape, int64_t n, const EngineOperand& words,
+                           const EngineOperand& before, const LaunchContext&) noexcept {
+  int64_t* to[max_dims];
+  for (int d = 0; d < ndim; ++d) to[d] = static_cast<int64_t*>(out[d].tensor->data);
+  dlt::mask_positions(to, ndim, shape, n, static_cast<const uint64_t*>(words.tensor->data),
+                      static_cast<const int64_t*>(before.tensor->data));
+  return success;
 }
 
 }  // namespace dlt

@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "native/cpu/engine.h"
+#include "native/cpu/engine_table.h"
 #include "native/cpu/factor.h"
 #include "native/cpu/features.h"
 #include "native/cpu/lapack.h"
@@ -392,6 +393,23 @@ bool all_finite(int type, int64_t n, const void* a) noexcept {
   for (int64_t i = numbers / 8 * 8; i < numbers; ++i) sums[0] += x[i] * 0;
   for (int k = 1; k < 8; ++k) sums[0] += sums[k];
   return sums[0] == 0;
+}
+
+Status cpu::factor(const FactorCall& call, const EngineOperand& a, const EngineOperand* out, const EngineOperand* second,
+                   const EngineOperand* third, const LaunchContext&) noexcept {
+  const Batch batch{find_type(a.tensor->dtype), call.count, call.info};
+  const auto data = [](const EngineOperand* x) { return x ? x->tensor->data : nullptr; };
+  const void* const from = a.tensor->data;
+  switch (call.factor) {
+    case Factor::solve: return solve(batch, call.n, call.k, from, data(out));
+    case Factor::inverse: return inverse(batch, call.n, from, data(out));
+    case Factor::determinant: return determinant(batch, call.n, from, data(out), data(second));
+    case Factor::cholesky: return cholesky(batch, call.n, from, data(out), call.flag);
+    case Factor::qr: return qr(batch, call.m, call.n, call.k, from, data(out), data(second));
+    case Factor::eigh: return eigh(batch, call.n, from, data(out), data(second));
+    case Factor::svd: return svd(batch, call.m, call.n, call.flag, from, data(out), data(second), data(third));
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace dlt

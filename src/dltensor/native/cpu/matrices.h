@@ -18,6 +18,23 @@ struct Batch {
   uint8_t* info;
 };
 
+// One call of EngineTable::factor: `count` matrices of m x n, contiguous as results are, which are as in the functions below.
+//   solve        out: right sides of k columns, which become x
+//   inverse      out
+//   determinant  out: the sign, second: the logarithm; or out alone
+//   cholesky     out: factors, upper ones with `flag`
+//   qr           out: q of k columns, second: r
+//   eigh         out: eigenvalues, second: eigenvectors, or null
+//   svd          out: u, second: singular values, third: vh; of k columns and rows: with `flag` the longer side; or second alone
+enum class Factor : int { solve, inverse, determinant, cholesky, qr, eigh, svd };
+struct FactorCall {
+  Factor factor;
+  int64_t count, m, n, k;
+  bool flag;
+  bool waits;  // for `info`, which is 0 otherwise
+  uint8_t* info;  // see Batch
+};
+
 // b (n x k) becomes x with a x = b.
 DLT_API Status solve(const Batch& batch, int64_t n, int64_t k, const void* a, void* b) noexcept;
 DLT_API Status inverse(const Batch& batch, int64_t n, const void* a, void* out) noexcept;

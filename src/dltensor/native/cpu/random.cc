@@ -8,6 +8,7 @@
 #include <new>
 #include <numeric>
 
+#include "native/cpu/random_kernels.h"
 #include "native/cpu/features.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
@@ -36,7 +37,7 @@ void draw_task(void* context, int64_t number) {
 }  // namespace
 
 bool draws(Distribution distribution, int type) noexcept {
-  return type >= 0 && type < computed_types && kernels().draws[distribution][type] != nullptr;
+  return type >= 0 && type < computed_types && kernels().random->draws[distribution][type] != nullptr;
 }
 
 int words_per_value(Distribution distribution, int type, uint64_t count) noexcept {
@@ -45,7 +46,7 @@ int words_per_value(Distribution distribution, int type, uint64_t count) noexcep
 }
 
 void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept {
-  Work work{kernels().draws[distribution][type],
+  Work work{kernels().random->draws[distribution][type],
             how,
             position,
             n,
@@ -54,6 +55,12 @@ void draw(Distribution distribution, int type, const Draw& how, uint64_t positio
             static_cast<char*>(out)};
   if (n * work.width < share_from) return work.kernel(out, how, position, n, work.words == 2);
   parallel(ceil_divide(n, share), draw_task, &work);
+}
+
+Status cpu::draw(Distribution distribution, int type, int, const Draw& how, uint64_t position, int64_t n,
+                 const EngineOperand& out, const LaunchContext&) noexcept {
+  dlt::draw(distribution, type, how, position, n, static_cast<char*>(out.tensor->data) + out.tensor->byte_offset);
+  return success;
 }
 
 void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept {

@@ -4,7 +4,9 @@
 #pragma once
 #include <stdint.h>
 
-#include "native/cpu/kernels.h"
+#include "native/cpu/dtype.h"
+#include "native/cpu/engine_table.h"
+#include "native/ops/draws.h"
 #include "native/export.h"
 
 namespace dlt {
@@ -17,6 +19,10 @@ DLT_API int words_per_value(Distribution distribution, int type, uint64_t count)
 // n values to contiguous memory, on several threads from 1 MiB. The words of value i begin at position + i * words_per_value,
 // so that neither threads nor calls can be seen in the values. A position is even where values take two words.
 DLT_API void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept;
+namespace cpu {  // the slot
+Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
+            const EngineOperand& out, const LaunchContext& launch) noexcept;
+}
 
 // The words of one counter and key.
 DLT_API void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept;

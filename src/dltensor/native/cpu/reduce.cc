@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "native/cpu/engine_table.h"
 #include "native/cpu/features.h"
 #include "native/cpu/reduce_pass.h"
 #include "native/cpu/sizes.h"
@@ -633,6 +634,11 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
     if (!direct) pass.out_pipeline.loops[0](to, ended, nullptr, nullptr, 1, 0);
   }
   return true;
+}
+
+Status cpu::reduce(int reduction, const ReduceOptions& options, int type, const EngineOperand& x, const EngineOperand* mask,
+                   uint64_t axes, const EngineOperand& out, const LaunchContext&) noexcept {
+  return dlt::reduce(reduction, options, type, *x.tensor, mask ? mask->tensor : nullptr, axes, *out.tensor);
 }
 
 }  // namespace dlt

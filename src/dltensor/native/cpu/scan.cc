@@ -6,8 +6,11 @@
 
 #include <atomic>
 
+#include "native/cpu/engine.h"
+#include "native/cpu/engine_table.h"
 #include "native/cpu/features.h"
 #include "native/cpu/kernels.h"
+#include "native/cpu/lines.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
 #include "native/ops/ops.h"
@@ -21,6 +24,7 @@ using scans::Before, scans::block;
 
 constexpr int64_t share_from = 1 << 17, share_awake_from = 1 << 15, chunk = 1 << 13;  // elements
 constexpr int64_t most_blocks = 64;
+constexpr int64_t few_elements = 1 << 12;  // fewer are moved by lines
 
 void sum_integers(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) a[i] += a[i - 1];
@@ -308,6 +312,135 @@ void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t p
   Work work{op, type, static_cast<char*>(data), rows, n, pitch * type_table[type].bytes, rows};
   if (rows > 1 && rows * n >= share_from) work.rows_per_task = ceil_divide(chunk, n);
   parallel(ceil_divide(rows, work.rows_per_task), scan_task, &work);
+}
+
+// ---- tensors of any strides and dtypes
+
+namespace {
+
+struct LineScan {
+  Scan op;
+  int from, wide, to;
+  int mode;  // of the cast of results
+  bool direct;  // float32 or float64 from one array to another
+  bool in_place;  // results are computed where they are wanted
+  int64_t n;
+};
+
+void convert(void* out, int to, const void* in, int from, int64_t n, int mode) {
+  if (out == in) return;
+  if (n < share_from) {
+    if (from == to) return void(memcpy(out, in, size_t(n * type_table[to].bytes)));
+    if (const loop_t loop = kernels().casts[mode][from][to]) return loop(out, in, nullptr, nullptr, n, 0);
+  }
+  int64_t one = 1;
+  const DLTensor a{const_cast<void*>(in), {kDLCPU, 0}, 1, type_table[from].dtype, &n, &one, 0};
+  const DLTensor b{out, {kDLCPU, 0}, 1, type_table[to].dtype, &n, &one, 0};
+  CastOptions options;
+  options.saturate = mode == cast_saturate;
+  [[maybe_unused]] const Status status = cast(b, a, options, 0);  // dtypes with arithmetic: it cannot fail
+}
+
+// Rows of n elements, pitches in bytes; at once where they lie one behind another.
+void convert_rows(char* out, int to, int64_t out_pitch, const char* in, int from, int64_t in_pitch, int64_t rows, int64_t n,
+                  int mode) {
+  if (out_pitch == n * type_table[to].bytes && in_pitch == n * type_table[from].bytes) n *= rows, rows = 1;
+  for (int64_t r = 0; r < rows; ++r) convert(out + r * out_pitch, to, in + r * in_pitch, from, n, mode);
+}
+
+void scan_group(const void* context, const LineGroup& lines) {
+  const LineScan& all = *static_cast<const LineScan*>(context);
+  const int64_t wide_bytes = type_table[all.wide].bytes, to_bytes = type_table[all.to].bytes;
+  if (all.direct)
+    return sum_rows(all.to, lines.out, lines.in, lines.rows, all.n, lines.out_pitch / to_bytes, lines.in_pitch / to_bytes);
+  char* const wide = all.in_place ? lines.out : lines.scratch;
+  const int64_t pitch = all.in_place ? lines.out_pitch : all.n * wide_bytes;
+  convert_rows(wide, all.wide, pitch, lines.in, all.from, lines.in_pitch, lines.rows, all.n, 0);
+  scan_rows(all.op, all.wide, wide, lines.rows, all.n, pitch / wide_bytes);
+  if (!all.in_place) convert_rows(lines.out, all.to, lines.out_pitch, wide, all.wide, pitch, lines.rows, all.n, all.mode);
+}
+
+// The dtype that results of dtype `type` are computed in.
+int wide_type(int type) {
+  switch (type_table[type].kind) {
+    case Kind::complex: return type_complex128;
+    case Kind::real: return type_float64;
+    case Kind::unsigned_integer: return type_uint64;
+    default: return type_int64;
+  }
+}
+
+// A view whose last dimension is `axis`.
+struct AxisLast {
+  DLTensor tensor;
+  int64_t shape[max_dims], strides[max_dims];
+  AxisLast(const DLTensor& t, int axis) : tensor(t) {
+    for (int d = 0; d < t.ndim; ++d) {
+      const int from = d == t.ndim - 1 ? axis : d + (d >= axis);
+      shape[d] = t.shape[from], strides[d] = t.strides[from];
+    }
+    tensor.shape = shape, tensor.strides = strides;
+  }
+  AxisLast(const AxisLast&) = delete;
+  AxisLast& operator=(const AxisLast&) = delete;
+};
+
+// Lines across the order of memory: moved and converted by whole tensors, which goes by tiles and threads.
+Status scan_moved(const LineScan& all, const DLTensor& x, int axis, const DLTensor& out) {
+  const AxisLast from(x, axis), to(out, axis);
+  const int type = all.direct ? all.to : all.wide;
+  const int64_t count = numel(x.ndim, x.shape);
+  int64_t strides[max_dims];
+  contiguous_strides(x.ndim, from.shape, strides);
+  BlockRef memory;
+  memory.block = allocate(size_t(count * type_table[type].bytes));
+  if (memory.block == nullptr) return no_temporary();
+  DLTensor rows = from.tensor;
+  rows.data = memory.block->data, rows.strides = strides, rows.dtype = type_table[type].dtype, rows.byte_offset = 0;
+  CastOptions options;
+  DLT_TRY(cast(rows, from.tensor, options, 0));
+  if (all.direct) sum_rows(type, rows.data, rows.data, count / all.n, all.n, all.n, all.n);
+  else scan_rows(all.op, type, rows.data, count / all.n, all.n, all.n);
+  options.saturate = all.mode == cast_saturate;
+  return cast(to.tensor, rows, options, 0);
+}
+
+// Rows of contiguous elements at equal distances: false, with nothing done, where these are no such rows.
+bool sum_as_rows(const DLTensor& x, int axis, const DLTensor& out, int type) {
+  const int64_t n = x.shape[axis];
+  if (axis != x.ndim - 1 || (n != 1 && (x.strides[axis] != 1 || out.strides[axis] != 1))) return false;
+  int64_t shape[max_dims], in[max_dims], to[max_dims];
+  for (int d = 0; d < axis; ++d) shape[d] = x.shape[d], in[d] = x.strides[d], to[d] = out.strides[d];
+  int64_t* const strides[] = {in, to};
+  const int dims = coalesce(axis, shape, 2, strides);
+  if (dims > 1) return false;
+  sum_rows(type, out.data, x.data, dims ? shape[0] : 1, n, dims ? to[0] : n, dims ? in[0] : n);
+  return true;
+}
+
+}  // namespace
+
+Status cpu::scan(Scan op, const EngineOperand& in, int axis, const EngineOperand& to_be, const LaunchContext&) noexcept {
+  const DLTensor &x = *in.tensor, &out = *to_be.tensor;
+  const int from = find_type(x.dtype), to = find_type(out.dtype), wide = wide_type(to);
+  const bool saturates = op == Scan::saturating_sum || op == Scan::saturating_product;
+  LineScan all{op, from, wide, to, saturates ? cast_saturate : 0, false, false, x.shape[axis]};
+  all.direct = op == Scan::sum && from == to && (to == type_float32 || to == type_float64);
+  all.in_place = to == wide && reinterpret_cast<uintptr_t>(out.data) % sizeof(double) == 0;
+  const int64_t scratch = all.direct || all.in_place ? 0 : all.n * type_table[wide].bytes;
+  alignas(64) char few[2048];
+  if (x.ndim == 1 && x.strides[0] == 1 && out.strides[0] == 1 && scratch <= int64_t(sizeof few)) {
+    const int64_t in_pitch = all.n * type_table[from].bytes, out_pitch = all.n * type_table[to].bytes;
+    scan_group(&all, {static_cast<const char*>(x.data), static_cast<char*>(out.data), 1, in_pitch, out_pitch, few, true});
+    return success;
+  }
+  if (numel(x.ndim, x.shape) == 0) return success;
+  if (all.n > longest_line) return no_temporary();
+  if (all.direct && sum_as_rows(x, axis, out, to)) return success;
+  if (numel(x.ndim, x.shape) >= few_elements && (x.strides[axis] != 1 || out.strides[axis] != 1))
+    return scan_moved(all, x, axis, out);
+  const DLTensor* outputs[] = {&out};
+  return for_each_line(x, outputs, 1, axis, {nullptr, &all, scratch, ceil_divide(all.n, 2), scan_group});
 }
 
 }  // namespace dlt

@@ -195,18 +195,20 @@ Status searchsorted(int64_t* out, const DLTensor& sorted, const DLTensor& x, boo
   return success;
 }
 
-Status take_order(void* out, const DLTensor& values, const DLTensor& order) noexcept {
-  const int64_t n = size_of(values), count = size_of(order), width = item_bytes(values.dtype);
-  const auto* from = static_cast<const char*>(values.data);
-  const auto* at = static_cast<const volatile int64_t*>(order.data);  // each is read once: it may be another's memory
-  auto* to = static_cast<char*>(out);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t index = at[i];
-    if (uint64_t(index) >= uint64_t(n))
-      return fail(Fault::value, "sorter must hold indices from 0 to %lld, got %lld at place %lld", (long long)(n - 1),
-                  (long long)index, (long long)i);
-    memcpy(to + i * width, from + index * width, size_t(width));
-  }
+Status cpu::search(const EngineOperand& sorted, const EngineOperand& values, const EngineOperand& out, bool after,
+                   const LaunchContext&) noexcept {
+  return searchsorted(static_cast<int64_t*>(out.tensor->data), *sorted.tensor, *values.tensor, after);
+}
+
+Status cpu::tally(const EngineOperand& bins, const EngineOperand* weights, const EngineOperand& sums,
+                  const LaunchContext&) noexcept {
+  void* const out = sums.tensor->data;
+  const int64_t size = size_of(*sums.tensor), n = size_of(*bins.tensor);
+  const auto* const x = static_cast<const int64_t*>(bins.tensor->data);
+  memset(out, 0, static_cast<size_t>(size) * 8);
+  if (weights != nullptr)
+    bincount(nullptr, static_cast<double*>(out), size, x, static_cast<const double*>(weights->tensor->data), n);
+  else bincount(static_cast<int64_t*>(out), nullptr, size, x, nullptr, n);
   return success;
 }
 

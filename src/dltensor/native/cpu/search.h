@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "dltensor/dlpack.h"
+#include "native/cpu/engine_table.h"
 #include "native/export.h"
 #include "native/status.h"
 
@@ -13,8 +14,12 @@ namespace dlt {
 // `after`. NaN is the greatest value. `out` is int64.
 DLT_API Status searchsorted(int64_t* out, const DLTensor& sorted, const DLTensor& x, bool after) noexcept;
 
-// out[i] = sorted[order[i]]; ValueError naming the first index out of range.
-DLT_API Status take_order(void* out, const DLTensor& values, const DLTensor& order) noexcept;
+namespace cpu {  // the slots
+Status search(const EngineOperand& sorted, const EngineOperand& values, const EngineOperand& out, bool after,
+              const LaunchContext& launch) noexcept;
+Status tally(const EngineOperand& bins, const EngineOperand* weights, const EngineOperand& sums,
+             const LaunchContext& launch) noexcept;
+}  // namespace cpu
 
 // out[i] = whether the value x[i] is among `values`, of the same dtype; `invert` the opposite.
 DLT_API Status isin(uint8_t* out, const DLTensor& x, const DLTensor& values, bool invert) noexcept;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "native/cpu/engine.h"
+#include "native/cpu/engine_table.h"
 #include "native/cpu/lines.h"
 #include "native/cpu/radix.h"
 #include "native/cpu/thread_pool.h"
@@ -386,30 +387,33 @@ void argsort_line(int64_t* out, const char* in, int64_t n, int type, bool descen
   return sort_pairs<uint32_t, uint64_t>(out, n, source, scratch, alone);
 }
 
-Status sort(const DLTensor& out, const DLTensor& x, int axis, bool descending) noexcept {
-  const int64_t n = x.ndim == 0 ? 1 : x.shape[axis];
-  const SortWork work{find_type(x.dtype), n, descending};
-  if (is_short_vector(out, x, n)) {
-    sort_line(static_cast<char*>(out.data), static_cast<const char*>(x.data), n, work.type, descending, nullptr, true);
-    return success;
-  }
+namespace {
+
+[[gnu::noinline]] Status sort_lines(const DLTensor& out, const DLTensor& x, int64_t n, int axis, const SortWork& work,
+                                    bool indices) noexcept {
   if (numel(x.ndim, x.shape) == 0) return success;
   if (n > longest_line) return no_temporary();
   const DLTensor* outputs[] = {&out};
+  if (indices) return for_each_line(x, outputs, 1, axis, {argsort_one, &work, argsort_scratch(work.type, n), 8 * n});
   return for_each_line(x, outputs, 1, axis, {sort_one, &work, sort_scratch(work.type, n), 4 * n});
 }
 
-Status argsort(const DLTensor& out, const DLTensor& x, int axis, bool descending) noexcept {
+}  // namespace
+
+Status cpu::sort(const EngineOperand& in, const EngineOperand* values, const EngineOperand* indices, int axis, bool descending,
+                 const LaunchContext&) noexcept {
+  const DLTensor& x = *in.tensor;
+  if (values != nullptr && indices != nullptr) return top_k(*values->tensor, *indices->tensor, x, axis, descending);
+  const DLTensor& out = *(values != nullptr ? values : indices)->tensor;
   const int64_t n = x.ndim == 0 ? 1 : x.shape[axis];
-  const SortWork work{find_type(x.dtype), n, descending};
+  const int type = find_type(x.dtype);
   if (is_short_vector(out, x, n)) {
-    argsort_line(static_cast<int64_t*>(out.data), static_cast<const char*>(x.data), n, work.type, descending, nullptr, true);
+    const auto* const from = static_cast<const char*>(x.data);
+    if (indices != nullptr) argsort_line(static_cast<int64_t*>(out.data), from, n, type, descending, nullptr, true);
+    else sort_line(static_cast<char*>(out.data), from, n, type, descending, nullptr, true);
     return success;
   }
-  if (numel(x.ndim, x.shape) == 0) return success;
-  if (n > longest_line) return no_temporary();
-  const DLTensor* outputs[] = {&out};
-  return for_each_line(x, outputs, 1, axis, {argsort_one, &work, argsort_scratch(work.type, n), 8 * n});
+  return sort_lines(out, x, n, axis, {type, n, descending}, indices != nullptr);
 }
 
 }  // namespace dlt

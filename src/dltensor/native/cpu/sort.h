@@ -14,15 +14,18 @@
 
 namespace dlt {
 
-// out = x sorted along `axis`. The same shape and dtype.
-DLT_API Status sort(const DLTensor& out, const DLTensor& x, int axis, bool descending) noexcept;
+struct EngineOperand;
+struct LaunchContext;
 
-// out = the indices, int64, that sort `x`.
-DLT_API Status argsort(const DLTensor& out, const DLTensor& x, int axis, bool descending) noexcept;
+// The slot of EngineTable.
+namespace cpu {
+Status sort(const EngineOperand& x, const EngineOperand* values, const EngineOperand* indices, int axis, bool descending,
+            const LaunchContext& launch) noexcept;
+}
 
 // The first k elements of the sorted lines and their indices, int64: the extent of the outputs along `axis` is k, at most
 // that of `x`.
-DLT_API Status top_k(const DLTensor& values, const DLTensor& indices, const DLTensor& x, int axis, bool largest) noexcept;
+Status top_k(const DLTensor& values, const DLTensor& indices, const DLTensor& x, int axis, bool largest) noexcept;
 
 // out = for each line the elements that ascending order has at `places`, which ascend and number as many as `out` has
 // along `axis`. A line that holds a NaN gives NaN.

@@ -200,6 +200,28 @@ Status elementwise(const Operation& operation, const Operand* in, int count, con
   return run(operation, *row, in, count, out, resolved);
 }
 
+Status element(const ElementCall& call, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
+  if (call.type < 0) return elementwise({comparison_of(call.op), OpVariant::unlike, type_bool}, in, count, out, where);
+  if (!call.saturate) return elementwise({call.op, OpVariant::plain, call.type}, in, count, out, where);
+  for (int k = 0; call.op == op_fma && in[2].tensor && k < 2; ++k) {
+    const int type = in[k].tensor ? find_type(in[k].tensor->dtype) : -1;
+    if (type < 0 || type == find_type(in[2].tensor->dtype)) continue;
+    // Signed factors and an unsigned addend; a scalar factor has been stored in the addend's type.
+    if (in[1 - k].tensor) return elementwise({0, OpVariant::twin, type}, in, count, out, where);
+    uint64_t value = 0;
+    memcpy(&value, in[1 - k].value, static_cast<size_t>(type_table[in[1 - k].type].bytes));
+    const auto number = static_cast<double>(value);
+    const Operand operands[] = {in[k], Operand::scalar(type_float64, &number), in[2]};
+    return elementwise({real_fma, OpVariant::real, type}, operands, 3, out, where);
+  }
+  return elementwise({call.saturating, OpVariant::saturating, call.type}, in, count, out, where);
+}
+
+Status real(Real form, double number, const Operand& x, const Operand* c, const Operand& out, const Where& where) noexcept {
+  const Operand operands[] = {x, Operand::scalar(type_float64, &number), c ? *c : Operand()};
+  return elementwise({form, OpVariant::real, find_type(x.tensor->dtype)}, operands, c ? 3 : 2, out, where);
+}
+
 namespace {
 
 // Shared memory, unless each element is read where its result is written.

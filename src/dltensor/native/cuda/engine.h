@@ -13,11 +13,10 @@
 // Every function returns a Status; when it is not ok, nothing was enqueued that writes to an output, and message() has
 // the reason and the remedy. The streams of earlier users of a block are waited for on the device, see memory.h.
 #pragma once
-#include <string.h>
-
 #include "dltensor/dlpack.h"
 #include "native/cpu/dtype.h"
 #include "native/cpu/engine.h"
+#include "native/cpu/engine_table.h"
 #include "native/cpu/gather.h"
 #include "native/cuda/launch.h"
 #include "native/cuda/memory.h"
@@ -25,23 +24,7 @@
 
 namespace dlt::cuda {
 
-// A tensor on the device with the block that owns its memory (null: the caller has ordered the access), or one element
-// passed as a launch parameter.
-struct Operand {
-  const DLTensor* tensor = nullptr;
-  Block* block = nullptr;
-  int type = -1;  // of the scalar
-  alignas(16) unsigned char value[16] = {};
-
-  Operand() = default;
-  Operand(const DLTensor* t, Block* b) : tensor(t), block(b) {}
-  static Operand scalar(int type, const void* element) {
-    Operand operand;
-    operand.type = type;
-    memcpy(operand.value, element, static_cast<size_t>(type_table[type].bytes));
-    return operand;
-  }
-};
+using Operand = EngineOperand;
 
 enum class OpVariant : int {
   plain,       // a row of DLT_OPS
@@ -62,15 +45,19 @@ struct Operation {
   int type;        // the dtype that operands are converted to and computed in; a row of DLT_DTYPES with arithmetic
 };
 
-struct Where {
-  Stream* stream;
-  const Launch* launch = nullptr;  // null: the thread's setting, else the default
-};
+using Where = LaunchContext;
 
 // out = op(in[0], ...), broadcast to out's shape. Operands and out may be of any dtype of dtypes.h with whole bytes:
 // they are converted on the way, as cast() does. Overlap is as if through a temporary.
 DLT_API Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out,
                            const Where& where) noexcept;
+
+// The slot of EngineTable, which finds the variant.
+DLT_API Status element(const ElementCall& call, const Operand* in, int count, const Operand& out, const Where& where) noexcept;
+
+// An integer op any real number, see DLT_CUDA_REAL_OPS.
+DLT_API Status real(Real form, double number, const Operand& x, const Operand* c, const Operand& out,
+                    const Where& where) noexcept;
 
 // The fast path for the most common case: a plain operation on contiguous runs of `count` elements, or scalars, of one
 // dtype, on the thread's current stream. `to` is the dtype of the result as a row; the caller has checked everything but
@@ -86,8 +73,8 @@ DLT_API Status cast(const Operand& from, const Operand& to, const CastOptions& o
 // out = condition ? a : b, broadcast; condition is bool, the others share a dtype.
 DLT_API Status choose(const Operand& condition, const Operand& a, const Operand& b, const Operand& out,
                       const Where& where) noexcept;
-// `value` has out's dtype.
-DLT_API Status fill(const Operand& value, const Operand& to, const Where& where) noexcept;
+// `element` is one of out's dtype.
+DLT_API Status fill(const void* element, const Operand& to, const Where& where) noexcept;
 
 // c = alpha * a @ b + beta * c over the last two dimensions, the others broadcast; any strides. One dtype: an integer,
 // a float or a complex one. With beta 0 c is not read. Integers wrap, and take the integer part of alpha and beta: the
@@ -96,20 +83,24 @@ DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const 
                     const Where& where) noexcept;
 
 // To x.dense, which is `to` in C order, from the places of `from` that index arrays on the device name: `blocks` own their
-// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value; null for those in range.
-DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
-                      BadIndex* bad) noexcept;
+// memory. Waits for the check of all indices: `bad` is the first that is out of range; null for those in range.
+DLT_API Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
+                      const Where& where) noexcept;
 
 // The other way: from x.dense, of any strides, which `from` owns, to the places of `to`. Where several positions name one element,
 // the last one is kept; with `op` >= 0, of two operands of dtype `type`, each is joined to what is there, in their order.
 // Waits as gather() does; with `bad` null, indices are good and positions name different elements.
-DLT_API Status scatter(const Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
-                       const Where& where, BadIndex* bad) noexcept;
+DLT_API Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
+                       BadIndex* bad, const Where& where) noexcept;
 
 // elements = those of `from`, indices = their places in their line, int64, in the stable order of each line; either may be null.
 // All in C order, of lines of `line` elements of a dtype that has an order. NaN is last, -0 and +0 are equal.
 DLT_API Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
                     const Where& where) noexcept;
+
+// The same along an axis, of any strides; the outputs may be shorter along it: the contract of EngineTable::sort.
+DLT_API Status sort_along(const Operand& x, const Operand* values, const Operand* indices, int axis, bool descending,
+                          const Where& where) noexcept;
 
 // out = where each of `values` would have to be inserted in `sorted`, before or after what is equal to it. All in C order; `out` is
 // int64, the others are of one dtype that has an order.
@@ -117,16 +108,11 @@ DLT_API Status searchsorted(const Operand& sorted, const Operand& values, const 
                             const Where& where) noexcept;
 
 // How often each number from 0 on occurs among `bins`; what has no place in `counts` is left out. Both int64, in C order.
-DLT_API Status tally(const Operand& bins, const Operand& counts, const Where& where) noexcept;
+DLT_API Status tally(const Operand& bins, const Operand* weights, const Operand& counts, const Where& where) noexcept;
 
-// Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
-// each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
-// Waits for `count`, all that are set.
-DLT_API int64_t mask_tiles(int64_t n) noexcept;
-DLT_API int64_t mask_tile_words(int64_t n) noexcept;
+// Masks: see EngineTable.
 DLT_API Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before,
-                         const Where& where, int64_t* count) noexcept;
-// The indices of what is set, int64 in C order: to[d] along dimension d of a shape of n elements.
+                         int64_t* count, const Where& where) noexcept;
 DLT_API Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t n, const Operand& words,
                               const Operand& before, const Where& where) noexcept;
 
@@ -147,5 +133,7 @@ DLT_API Status to_pinned(const Operand& from, Stream& stream, Block** out, CUeve
 
 // The kind of a raw pointer to foreign memory: a DLDeviceType, and the device it belongs to.
 DLT_API Status pointer_device(const void* pointer, DLDevice* out) noexcept;
+
+DLT_API extern const EngineTable cuda_engine;
 
 }  // namespace dlt::cuda

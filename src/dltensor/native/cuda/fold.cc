@@ -375,9 +375,14 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
   int target;
   DLT_TRY(type_of(function, *in.tensor, &name.element));
   DLT_TRY(type_of(function, *out.tensor, &target));
-  if (target != result)
-    return fail(Fault::type, "%s: the result is %s, got an output of %s", function, type_table[result].name,
-                type_table[target].name);
+  if (target != result) {
+    DLTensor like = *out.tensor;
+    like.dtype = type_table[result].dtype;
+    Temporary exact;
+    DLT_TRY(exact.make(like, *where.stream));
+    DLT_TRY(reduce(reduction, options, type, in, mask, axes, exact.operand(), where));
+    return cast(exact.operand(), out, {}, where);
+  }
   if (is_misaligned(*in.tensor)) [[unlikely]] {
     Temporary straight;
     DLT_TRY(straight.make(*in.tensor, *where.stream));

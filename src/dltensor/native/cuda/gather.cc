@@ -117,14 +117,17 @@ Status check_all(const Indexed& x, Block* const* blocks, const Where& where, Bad
   const DLTensor like{nullptr, {kDLCUDA, stream.device->ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};
   Temporary found;
   DLT_TRY(found.make(like, stream));
-  DLT_TRY(fill(Operand::scalar(type_uint64, &first), found.operand(), where));
+  DLT_TRY(fill(&first, found.operand(), where));
   q.bad = reinterpret_cast<uint64_t*>(address(found.tensor));
   DLT_TRY(launch(*stream.device, "check", type_int64, x.count, where, &q));
   DLT_TRY(to_host(&first, found.operand(), stream));
-  if (first != UINT64_MAX)
-    *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
-            static_cast<int>(first % static_cast<uint64_t>(x.arrays)), 0};
-  return success;
+  if (first == UINT64_MAX) return success;
+  *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
+          static_cast<int>(first % static_cast<uint64_t>(x.arrays)), 0};
+  DLTensor index = like;
+  index.data = const_cast<int64_t*>(x.array[bad->array].data + bad->at);
+  index.dtype = type_table[type_int64].dtype;
+  return to_host(&bad->value, {&index, blocks[bad->array]}, stream);
 }
 
 // Index arrays whose addresses no kernel can read, copied.
@@ -193,12 +196,11 @@ Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64
 
 }  // namespace
 
-Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
-              BadIndex* bad) noexcept {
+Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
+              const Where& where) noexcept {
   if (!are_straight(x)) [[unlikely]]
-    return with_straight(x, blocks, where, [&](const Indexed& straight, Block* const* used) {
-      return gather(straight, from, to, used, where, bad);
-    });
+    return with_straight(x, blocks, where,
+                         [&](Indexed& straight, Block* const* used) { return gather(straight, from, to, used, bad, where); });
   Stream& stream = *where.stream;
   const Where resolved = with_launch(where);
   if (bad) {
@@ -233,11 +235,11 @@ Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* c
   return launch(*stream.device, "words", word_type(word), bytes / word, resolved, &q);
 }
 
-Status scatter(const Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
-               const Where& where, BadIndex* bad) noexcept {
+Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
+               const Where& where) noexcept {
   if (!are_straight(x)) [[unlikely]]
-    return with_straight(x, blocks, where, [&](const Indexed& straight, Block* const* used) {
-      return scatter(straight, op, type, from, to, used, where, bad);
+    return with_straight(x, blocks, where, [&](Indexed& straight, Block* const* used) {
+      return scatter(straight, op, type, from, to, used, bad, where);
     });
   Stream& stream = *where.stream;
   const Where resolved = with_launch(where);

@@ -3,6 +3,7 @@
 // has to know how much lies ahead.
 #include <algorithm>
 
+#include "native/cuda/axes.h"
 #include "native/cuda/plan.h"
 #include "native/cuda/transfer.h"
 
@@ -51,17 +52,14 @@ Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept {
   });
 }
 
-int64_t mask_tiles(int64_t n) noexcept { return (n + kernels::mask_tile - 1) / kernels::mask_tile; }
-int64_t mask_tile_words(int64_t n) noexcept { return mask_tiles(n) * (kernels::mask_tile / 64); }
-
-Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before, const Where& where,
-                 int64_t* count) noexcept {
+Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before, int64_t* count,
+                 const Where& where) noexcept {
   DLT_TRY(refuse_capture("mask", *where.stream));
   if (is_misaligned(*from.tensor)) [[unlikely]] {
     Temporary straight;
     DLT_TRY(straight.make(*from.tensor, *where.stream));
     DLT_TRY(copy_bytes(from, straight.operand(), where));
-    return pack_mask(straight.operand(), bits, n, words, before, where, count);
+    return pack_mask(straight.operand(), bits, n, words, before, count, where);
   }
   return guarded("mask", [&]() -> Status {
     Stream& stream = *where.stream;
@@ -76,7 +74,7 @@ Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& w
     p.words = reinterpret_cast<uint64_t*>(address(*words.tensor));
     p.before = reinterpret_cast<uint64_t*>(address(*before.tensor));
     p.n = static_cast<uint64_t>(n);
-    p.tiles = static_cast<uint64_t>(mask_tiles(n));
+    p.tiles = static_cast<uint64_t>(up(n, kernels::mask_tile));
     p.bits = bits;
     const std::string name = std::string("mask::pack<") + type_name(word_type(bytes)) + ">";
     DLT_TRY(launch_tiles(mask_header, Family::mask, static_cast<uint64_t>(bytes), name, p.tiles, stream, &p));
@@ -99,7 +97,7 @@ Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t
     p.words = reinterpret_cast<uint64_t*>(address(*words.tensor));
     p.before = reinterpret_cast<uint64_t*>(address(*before.tensor));
     p.n = static_cast<uint64_t>(n);
-    p.tiles = static_cast<uint64_t>(mask_tiles(n));
+    p.tiles = static_cast<uint64_t>(up(n, kernels::mask_tile));
     p.dims = dims;
     for (int d = 0; d < dims; ++d) {
       p.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(shape[d]));

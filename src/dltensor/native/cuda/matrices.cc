@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of matrices on a device: small ones by a thread each, larger ones by a block each, or by cuSOLVER.
 #include <algorithm>
+#include <memory>
+#include <new>
 
 #include "native/cuda/matrices_parts.h"
 #include "native/cuda/transfer.h"
@@ -95,8 +97,8 @@ Status run_library(const FactorCall& call, int type, kernels::Matrices& p, const
     unsigned char one[16] = {}, zero[16] = {};
     store_one(type, one);
     const Elements whole(p.out, stream, type, 1, {all}, {1}), diagonal(p.out, stream, type, 2, {call.count, n}, {n * n, n + 1});
-    DLT_TRY(fill(Operand::scalar(type, zero), whole.operand(out->block), where));
-    DLT_TRY(fill(Operand::scalar(type, one), diagonal.operand(out->block), where));
+    DLT_TRY(fill(zero, whole.operand(out->block), where));
+    DLT_TRY(fill(one, diagonal.operand(out->block), where));
   }
   if (call.factor != Factor::solve) return factor_by_library(call, type, p, stream);
   DLT_TRY(turned.make(static_cast<uint64_t>(call.count * n * k * type_table[type].bytes), stream));
@@ -108,20 +110,14 @@ Status run_library(const FactorCall& call, int type, kernels::Matrices& p, const
   return copy(columns.operand(turned.block), rows.operand(out->block), where);
 }
 
-}  // namespace
-
-Status launch_pivots(const FactorCall& call, bool complex, bool wide, Stream& stream, kernels::Matrices& p) noexcept {
-  return launch(call, complex, wide, "_of", true, stream, p);
-}
-
-Status factor(const FactorCall& call, const Operand& a, const Operand* out, const Operand* second, const Operand* third,
-              const Operand& info, const Where& where) noexcept {
+// `info` of each matrix becomes other than 0 where it is singular, not positive definite or did not converge.
+Status enqueue(const FactorCall& call, const Operand& a, const Operand* out, const Operand* second, const Operand* third,
+               const Scratch& info, const Where& where) noexcept {
   Stream& stream = *where.stream;
   int type;
   DLT_TRY(type_of("linalg", *a.tensor, &type));
   const bool small = std::max({call.m, call.n, call.factor == Factor::solve ? call.k : 0}) <= small_side;
   const char* const name = names[static_cast<int>(call.factor)];
-  if (call.waits) DLT_TRY(refuse_capture(name, stream));
   const bool library = !small && (call.factor > Factor::cholesky || (call.n > block_side && load_cusolver().ok()));
   if (library) {
     DLT_TRY(load_cusolver());
@@ -132,12 +128,12 @@ Status factor(const FactorCall& call, const Operand& a, const Operand* out, cons
                 INT32_MAX / 2, static_cast<long long>(call.m), static_cast<long long>(std::max(call.n, call.k)));
   kernels::Matrices p{};
   p.a = data_of(&a), p.out = data_of(out), p.second = data_of(second), p.third = data_of(third);
-  p.info = static_cast<int32_t*>(data_of(&info));
+  p.info = info.as<int32_t>();
   p.count = static_cast<uint64_t>(call.count);
   p.m = static_cast<int>(call.m), p.n = static_cast<int>(call.n), p.k = static_cast<int>(call.k);
   p.flag = call.flag;
   DLT_TRY(use(a.block, stream, false));
-  for (const Operand* each : {out, second, third, &info})
+  for (const Operand* each : {out, second, third})
     if (each) DLT_TRY(use(each->block, stream, true));
   const bool complex = type == type_complex64 || type == type_complex128,
              wide = type == type_float64 || type == type_complex128;
@@ -147,6 +143,35 @@ Status factor(const FactorCall& call, const Operand& a, const Operand* out, cons
   if (call.factor == Factor::inverse) p.k = p.n, p.flag = 1;
   if (call.factor != Factor::cholesky) DLT_TRY(copy_matrices(call, type, copied, p, where));
   return launch(call, complex, wide, "_large", false, stream, p);
+}
+
+Status read_info(const FactorCall& call, const Scratch& info, Stream& stream) noexcept {
+  const std::unique_ptr<int32_t[]> read(new (std::nothrow) int32_t[static_cast<size_t>(call.count)]);
+  if (!read)
+    return fail(Fault::memory, "linalg: no host memory for what became of %lld matrices", static_cast<long long>(call.count));
+  const Elements all(info.as<void>(), stream, type_int32, 1, {call.count}, {1});
+  DLT_TRY(to_host(read.get(), all.operand(info.block), stream));
+  for (int64_t i = 0; i < call.count; ++i) call.info[i] = read[static_cast<size_t>(i)] != 0;
+  return success;
+}
+
+}  // namespace
+
+Status launch_pivots(const FactorCall& call, bool complex, bool wide, Stream& stream, kernels::Matrices& p) noexcept {
+  return launch(call, complex, wide, "_of", true, stream, p);
+}
+
+Status factor(const FactorCall& call, const Operand& a, const Operand* out, const Operand* second, const Operand* third,
+              const Where& where) noexcept {
+  Stream& stream = *where.stream;
+  const char* const name = names[static_cast<int>(call.factor)];
+  if (call.waits) DLT_TRY(refuse_capture(name, stream));
+  if (call.factor == Factor::cholesky) DLT_TRY(copy(a, *out, where));
+  Scratch info;
+  DLT_TRY(info.make(static_cast<uint64_t>(call.count) * sizeof(int32_t), stream));
+  DLT_TRY(enqueue(call, a, out, second, third, info, where));
+  memset(call.info, 0, static_cast<size_t>(call.count));
+  return call.waits ? read_info(call, info, stream) : success;
 }
 
 }  // namespace dlt::cuda

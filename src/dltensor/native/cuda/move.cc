@@ -177,6 +177,10 @@ Status cast(const Operand& from, const Operand& to, const CastOptions& options, 
 }
 
 Status choose(const Operand& condition, const Operand& a, const Operand& b, const Operand& out, const Where& where) noexcept {
+  if (!condition.tensor) {
+    const Operand& only = condition.value[0] ? a : b;
+    return only.tensor ? copy(only, out, where) : fill(only.value, out, where);
+  }
   const DLTensor& target = *out.tensor;
   const int64_t bytes = item_bytes(target.dtype);
   const int word = word_type(bytes);
@@ -185,8 +189,7 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
                           o.tensor->dtype.lanes == target.dtype.lanes
                     : o.type == find_type(target.dtype);
   };
-  if (!condition.tensor || find_type(condition.tensor->dtype) != type_bool || !same(a) || !same(b) || word < 0 ||
-      target.dtype.bits % 8)
+  if (find_type(condition.tensor->dtype) != type_bool || !same(a) || !same(b) || word < 0 || target.dtype.bits % 8)
     return fail(Fault::type, "where: expected a bool condition and two operands of the output's dtype");
   if (numel(target.ndim, target.shape) == 0) return success;
   DLT_TRY(check_target("where", target));
@@ -218,11 +221,12 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
   return move("where", plan, {condition, x, y}, out, here);
 }
 
-Status fill(const Operand& value, const Operand& to, const Where& where) noexcept {
-  const DLTensor& target = *to.tensor;
+Status fill(const void* element, const Operand& to, const Where& where) noexcept {
+  DLTensor target = *to.tensor;
+  if (to.padded) target.dtype = type_table[type_uint8].dtype;
   int type = 0;
   DLT_TRY(type_of("fill", target, &type));
-  if (value.type != type) return fail(Fault::type, "fill: the value must have the output's dtype %s", type_table[type].name);
+  const Operand value = Operand::scalar(type, element);
   const int64_t elements = numel(target.ndim, target.shape), bytes = item_bytes(target.dtype);
   if (elements == 0) return success;
   DLT_TRY(check_target("fill", target));
@@ -246,15 +250,15 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
   if (is_misaligned(target)) {
     Temporary straight;
     DLT_TRY(straight.make(target, *where.stream));
-    DLT_TRY(fill(value, straight.operand(), where));
-    return copy_bytes(straight.operand(), to, here);
+    DLT_TRY(fill(element, straight.operand(), where));
+    return copy_bytes(straight.operand(), {&target, to.block}, here);
   }
   Plan plan;
   plan.body = {keep_code, keep_name};
   plan.type = plan.types[0] = plan.types[1] = word_type(bytes);
   Operand word = value;
   word.type = plan.type;
-  return move("fill", plan, {word}, to, here);
+  return move("fill", plan, {word}, {&target, to.block}, here);
 }
 
 }  // namespace dlt::cuda

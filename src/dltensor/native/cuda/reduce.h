@@ -6,7 +6,7 @@
 
 namespace dlt::cuda {
 
-// As the CPU's reduce(); the dtype of `out` is that of the result.
+// As the CPU's reduce().
 DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask,
                       uint64_t axes, const Operand& out, const Where& where) noexcept;
 

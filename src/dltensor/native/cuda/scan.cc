@@ -125,6 +125,12 @@ Status scan(Scan op, const Operand& in, int axis, const Operand& out, const Wher
     DLT_TRY(copy_bytes(in, straight.operand(), where));
     return scan(op, straight.operand(), axis, out, where);
   }
+  if (is_misaligned(*out.tensor)) [[unlikely]] {
+    Temporary straight;
+    DLT_TRY(straight.make(*out.tensor, *where.stream));
+    DLT_TRY(scan(op, in, axis, straight.operand(), where));
+    return copy_bytes(straight.operand(), out, where);
+  }
   Axis rows[most_dims], along{1, 0, 0, 0};
   int dims = 0;
   int64_t count = 1;

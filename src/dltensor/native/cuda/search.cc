@@ -42,17 +42,17 @@ Status searchsorted(const Operand& sorted, const Operand& values, const Operand&
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
-Status tally(const Operand& bins, const Operand& counts, const Where& where) noexcept {
+Status tally(const Operand& bins, const Operand*, const Operand& counts, const Where& where) noexcept {
   if (is_misaligned(*bins.tensor)) [[unlikely]] {
     Temporary straight;
     DLT_TRY(straight.make(*bins.tensor, *where.stream));
     DLT_TRY(copy_bytes(bins, straight.operand(), where));
-    return tally(straight.operand(), counts, where);
+    return tally(straight.operand(), nullptr, counts, where);
   }
   Stream& stream = *where.stream;
   Device& device = *stream.device;
   const int64_t zero = 0;
-  DLT_TRY(fill(Operand::scalar(type_int64, &zero), counts, where));
+  DLT_TRY(fill(&zero, counts, where));
   kernels::Tally p{};
   p.bins = reinterpret_cast<const int64_t*>(address(*bins.tensor));
   p.counts = reinterpret_cast<uint64_t*>(address(*counts.tensor));

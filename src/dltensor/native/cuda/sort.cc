@@ -4,6 +4,7 @@
 #include "native/cuda/sort.h"
 
 #include <bit>
+#include <optional>
 
 #include "native/cpu/key_form.h"
 
@@ -185,6 +186,78 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     }
     return indices ? launch_elements({Step::indices, 8}, where, &p) : success;
   });
+}
+
+namespace {
+
+// A view whose last dimension is `axis`.
+struct AxisLast {
+  DLTensor tensor;
+  int64_t shape[max_dims], strides[max_dims];
+  AxisLast(const DLTensor& t, int axis) noexcept : tensor(t) {
+    for (int d = 0; d < t.ndim; ++d) {
+      const int from = d == t.ndim - 1 ? axis : d + (d >= axis);
+      shape[d] = t.shape[from], strides[d] = t.strides[from];
+    }
+    tensor.shape = shape, tensor.strides = strides;
+  }
+  AxisLast(const AxisLast&) = delete;
+  AxisLast& operator=(const AxisLast&) = delete;
+  bool in_order() const noexcept { return is_contiguous(tensor.ndim, shape, strides); }
+};
+
+// Where lines of results are sorted into: the output itself, or a temporary whose first elements are copied to it.
+struct Lines {
+  AxisLast wanted;
+  Temporary full;
+  Operand target;
+  bool staged;
+  Lines(const Operand& out, int axis, int64_t line) noexcept : wanted(*out.tensor, axis), target(&wanted.tensor, out.block) {
+    staged = !wanted.in_order() || is_misaligned(*out.tensor) ||
+             (wanted.tensor.ndim && wanted.shape[wanted.tensor.ndim - 1] != line);
+  }
+  Status make(const DLTensor& like, const Where& where) noexcept {
+    if (!staged) return success;
+    DLTensor lines = like;
+    lines.dtype = wanted.tensor.dtype;
+    DLT_TRY(full.make(lines, *where.stream));
+    target = full.operand();
+    return success;
+  }
+  Status deliver(const Operand& out, const Where& where) noexcept {
+    if (!staged) return success;
+    DLTensor first = wanted.tensor;
+    first.data = full.tensor.data, first.byte_offset = 0, first.strides = full.strides;
+    return copy({&first, full.block}, {&wanted.tensor, out.block}, where);
+  }
+};
+
+}  // namespace
+
+Status sort_along(const Operand& x, const Operand* values, const Operand* indices, int axis, bool descending,
+                  const Where& where) noexcept {
+  if (numel(x.tensor->ndim, x.tensor->shape) == 0) return success;
+  const AxisLast from(*x.tensor, axis);
+  const int64_t line = x.tensor->ndim ? x.tensor->shape[axis] : 1;
+  Operand source(&from.tensor, x.block);
+  Temporary lines;
+  if (!from.in_order()) {
+    DLT_TRY(lines.make(from.tensor, *where.stream));
+    DLT_TRY(copy(source, lines.operand(), where));
+    source = lines.operand();
+  }
+  const Operand* const outputs[] = {values, indices};
+  std::optional<Lines> staged[2];
+  for (int k = 0; k < 2; ++k) {
+    if (outputs[k] == nullptr) continue;
+    staged[k].emplace(*outputs[k], axis, line);
+    DLT_TRY(staged[k]->make(from.tensor, where));
+  }
+  DLT_TRY(sort(source, staged[0] ? &staged[0]->target : nullptr, staged[1] ? &staged[1]->target : nullptr, line, descending,
+               where));
+  for (int k = 0; k < 2; ++k)
+    if (staged[k]) DLT_TRY(staged[k]->deliver(*outputs[k], where));
+  return success;
 }
 
 }  // namespace dlt::cuda

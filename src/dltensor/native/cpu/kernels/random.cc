@@ -2,6 +2,7 @@
 // Random values of one dtype: blocks of words in a buffer that stays in L1, then a loop over it. What a value is made of is in
 // native/ops/philox.h; the loops here give the same bits on every level.
 #include "native/ops/bodies.h"
+#include "native/cpu/random_kernels.h"
 #include "native/cpu/kernels/loops.h"
 #include "native/cpu/sizes.h"
 
@@ -185,7 +186,7 @@ void draw_integers_of(void* out, const Draw& draw, uint64_t position, int64_t n,
 }
 
 template <class T>
-void fill_reals(Kernels* kernels, int type) {
+void fill_reals(RandomKernels* kernels, int type) {
   kernels->draws[draw_unit][type] = draw_reals<unit_values, T>;
   kernels->draws[draw_uniform][type] = draw_reals<uniform_values, T>;
   kernels->draws[draw_normal][type] = draw_reals<normal_values, T>;
@@ -195,11 +196,13 @@ void fill_reals(Kernels* kernels, int type) {
 }  // namespace
 
 void fill_random(Kernels* kernels) {
-  fill_reals<float16>(kernels, type_float16);
-  fill_reals<bfloat16>(kernels, type_bfloat16);
-  fill_reals<float>(kernels, type_float32);
-  fill_reals<double>(kernels, type_float64);
-  draw_t* const integers = kernels->draws[draw_integers];
+  static RandomKernels table;
+  kernels->random = &table;
+  fill_reals<float16>(&table, type_float16);
+  fill_reals<bfloat16>(&table, type_bfloat16);
+  fill_reals<float>(&table, type_float32);
+  fill_reals<double>(&table, type_float64);
+  draw_t* const integers = table.draws[draw_integers];
   integers[type_int8] = draw_integers_of<uint8_t>;
   integers[type_int16] = draw_integers_of<uint16_t>;
   integers[type_int32] = draw_integers_of<uint32_t>;

@@ -7,7 +7,7 @@ from .._core.convert import empty
 from .._core.types import DTYPES
 from .._ops import elementwise as ops
 from .._ops.manipulation import permute_dims
-from .._ops.operands import transform_on_device
+from .._ops.operands import transform
 
 _MOST_AXES = 3  # of one transform of cuFFT
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128", "complex64": "complex64", "complex128": "complex128"}
@@ -23,7 +23,7 @@ def _run(x, axes, dtype, size, forward, fresh=False):
         moved = moved.copy()
     last = size // 2 + 1 if x.dtype.name not in _REAL_OF else size
     made = empty((*moved.shape[:-1], last), dtype=dtype, device=x.device)
-    transform_on_device(moved, made, (*moved.shape[len(kept) : -1], size), forward)
+    transform(moved, made, (*moved.shape[len(kept) : -1], size), forward)
     return permute_dims(made, tuple(order.index(axis) for axis in range(x.ndim)))
 
 

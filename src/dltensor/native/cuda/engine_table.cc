@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's side of the table.
+#include "native/cuda/draw.h"
+#include "native/cuda/kernels/parameters.cuh"
+#include "native/cuda/matrices.h"
+#include "native/cuda/reduce.h"
+#include "native/cuda/scan.h"
+
+namespace dlt::cuda {
+
+const EngineTable cuda_engine = {
+    element, real,       cast,         choose,  fill,      gemm,           reduce,
+    scan,    sort_along, gather,       scatter, pack_mask, mask_positions, kernels::mask_tile,
+    factor,  draw,       searchsorted, tally,
+};
+
+}  // namespace dlt::cuda
