@@ -255,7 +255,7 @@ def moved_away(module, **names):
 
 
 def not_installed(f):
-    with moved_away(dl.opaque, _ROOT=FOLDER / "absent"):
+    with moved_away(dl.opaque, _ROOT=FOLDER / "absent", _engine_path=lambda: FOLDER / "absent.so"):
         f()
 
 

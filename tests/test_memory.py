@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import dltensor as dl
-from dltensor._core.types import LIBRARY_NAME
 
 caches = pytest.mark.skipif(
     "DLTENSOR_SANITIZED" in os.environ,
@@ -64,7 +63,7 @@ def test_a_size_that_the_machine_cannot_back_is_a_memory_error_that_says_how_man
 
 def most_backed_bytes():
     """The engine's own limit."""
-    library = ctypes.CDLL(os.path.join(os.path.dirname(dl.__file__), LIBRARY_NAME))
+    library = ctypes.CDLL(dl.opaque.library_path())
     function = library._ZN3dlt17most_backed_bytesEv
     function.restype = ctypes.c_size_t
     return function()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import dltensor as dl
 
-from .._core.types import LIBRARY_NAME
+from .._core.introspect import engine_path
 from .._tools.terminal import labelled, say, width
 
 # Optional packages, and what each adds. None of them is imported to detect it.
@@ -102,7 +102,7 @@ def collect(rpath=None):
         if os.environ.get("DLTENSOR_NO_EXCHANGE_API") == "1"
         else "on",
         "include": str(root / "include"),
-        "library": str(root / LIBRARY_NAME),
+        "library": str(Path(engine_path()).resolve()),
         "cflags": f"-I{root / 'include'}",
         "libs": f"-L{root} -Wl,-rpath,{rpath} -ldltensor",
         "cmake": str(root),

@@ -7,13 +7,16 @@ Whatever an address leads to is first copied by the kernel, so that a wild point
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_Destructor, PyCapsule_GetContext,
                                 PyCapsule_GetDestructor, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_SetName)
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from .native cimport MAX_DIMS
 from .types cimport (DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackVersion, DLTensor)
 
 from .findings import Finding, Rule
+
+cdef extern from "dltensor/array.h" nogil:
+    uint32_t dlt_array_abi_version()
 
 cdef extern from "dltensor/validate.h" nogil:
     ctypedef struct dlt_rule_row:
@@ -144,6 +147,35 @@ def symbol_of(address):
     if not locate(<const void*><size_t>address, &library, &symbol):
         return None
     return (library.decode("utf-8", "replace"), symbol.decode("utf-8", "replace") if symbol != NULL else None)
+
+
+def engine_path():
+    """Return the path of the library that the engine was loaded from.
+
+    An editable installation has it in the folder of the build, not in the package.
+
+    Returns
+    -------
+    str
+        Path as the loader has it.
+
+    Raises
+    ------
+    OSError
+        The loader does not name the library.
+
+    Examples
+    --------
+    >>> import os
+    >>> from dltensor._core.introspect import engine_path
+    >>> os.path.basename(engine_path())
+    'libdltensor.so.2'
+    """
+    cdef const char* library = NULL
+    cdef const char* symbol = NULL
+    if not locate(<const void*>&dlt_array_abi_version, &library, &symbol):
+        raise OSError("engine_path: the loader does not name the library of dltensor")
+    return library.decode("utf-8", "surrogateescape")
 
 
 cdef dict _read_tensor(DLTensor view, const DLPackVersion* version, uint64_t flags):

@@ -9,7 +9,6 @@ import numpy
 from ..typing import DeviceLike, DTypeLike
 
 PACKAGE_VERSION: Final[str]
-LIBRARY_NAME: Final[str]
 DLPACK_VERSION: Final[tuple[int, int]]
 DTYPES: Final[dict[str, DType]]
 COMPUTED: Final[tuple[str, ...]]

@@ -45,11 +45,7 @@ cdef extern from "_core/immortal.h" namespace "dlt":
 cdef extern from *:
     const char* DLT_PACKAGE_VERSION  # meson.build gives it
 
-cdef extern from "dltensor/array.h":
-    const char* DLT_LIBRARY_NAME
-
 PACKAGE_VERSION = DLT_PACKAGE_VERSION.decode()
-LIBRARY_NAME = DLT_LIBRARY_NAME.decode()
 DLPACK_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
 
 

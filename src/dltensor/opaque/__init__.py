@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
+from .._core.introspect import engine_path as _engine_path
 from .._core.naming import set_module as _set_module
-from .._core.types import LIBRARY_NAME as _LIBRARY_NAME
 from ._array import OpaqueArray, callback, from_pointer, hold, live_arrays, origin_name, register_origin, unwrap
 from ._metatensor import metatensor_block, metatensor_labels, metatensor_load, register_metatensor
 
@@ -77,7 +77,7 @@ def library_path():
     >>> ctypes.CDLL(dl.opaque.library_path()).dlt_array_struct_size()
     104
     """
-    return str(_there(_ROOT / _LIBRARY_NAME, "library_path"))
+    return str(_there(Path(_engine_path()).resolve(), "library_path"))
 
 
 def _there(path, func):

@@ -9,7 +9,7 @@ import functools
 import os
 
 from .._core.convert import asarray, into
-from .._core.types import LIBRARY_NAME
+from .._core.introspect import engine_path
 from ._array import DEFAULT_ORIGIN, OpaqueArray, from_pointer, unwrap
 
 
@@ -241,4 +241,4 @@ def metatensor_load(path):
 
 @functools.cache
 def _own_library():
-    return ctypes.CDLL(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), LIBRARY_NAME))
+    return ctypes.CDLL(engine_path())
