@@ -27,6 +27,12 @@ HEADERS = [
     "pyarrow/include/arrow/c/dlpack_abi.h",
 ]
 
+_PACKAGE = importlib.util.find_spec("dltensor")
+has_own_files = pytest.mark.skipif(
+    _PACKAGE is not None and Path(_PACKAGE.origin).is_relative_to(ROOT / "src"),
+    reason="an editable installation uses files of the tree and of the build",
+)
+
 
 @functools.cache
 def absence(name):

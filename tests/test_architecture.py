@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from native_tools import has_own_files
 
 import dltensor as dl
 
@@ -299,6 +300,7 @@ def test_every_compiled_source_is_named_in_the_build():
     assert checked > 60
 
 
+@has_own_files
 def test_no_source_of_an_extension_is_installed():
     installed = Path(dl.__file__).parent
     sources = [path for kind in ("pyx", "pxd", "pxi", "o", "a") for path in installed.rglob(f"*.{kind}")]
@@ -306,6 +308,7 @@ def test_no_source_of_an_extension_is_installed():
     assert not list(installed.rglob("meson.build"))
 
 
+@has_own_files
 def test_every_python_file_and_stub_is_installed():
     installed = Path(dl.__file__).parent
     there = {path.relative_to(installed).as_posix() for pattern in ("*.py", "*.pyi", "*.toml", "*.html")

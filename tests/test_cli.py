@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from native_tools import has_own_files
 
 import dltensor as dl
 from dltensor._cli.main import COMMANDS, main
@@ -94,6 +95,7 @@ def test_info_is_the_same_in_words_and_in_json():
     assert "float4_e2m1fn" in facts["dtypes"]
 
 
+@has_own_files
 def test_the_flags_point_at_files_that_are_there():
     include, folder = (text[2:] for text in run("info", "--cflags", "--libs").stdout.split()[:2])
     assert (Path(include) / "dltensor" / "dlpack.h").is_file()
@@ -102,6 +104,7 @@ def test_the_flags_point_at_files_that_are_there():
     assert Path(run("info", "--examples").stdout.strip(), "hold.c").is_file()
 
 
+@has_own_files
 def test_the_run_path_can_be_chosen_and_is_relative_in_the_build_of_a_wheel(monkeypatch, capsys):
     folder = os.path.dirname(dl.opaque.library_path())
     assert f"-Wl,-rpath,{folder} " in run("info", "--libs").stdout

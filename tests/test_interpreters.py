@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import pytest
+from native_tools import has_own_files
 
 # The module has had three names, and its functions two sets of arguments.
 HELPERS = """
@@ -47,6 +48,7 @@ def run(script):
     return done.stdout
 
 
+@has_own_files  # the import of an editable installation starts a process
 @pytest.mark.parametrize("own_gil", [False, True])
 def test_the_main_interpreter_works_when_a_sub_interpreter_imported_first(own_gil):
     out = run(f"""

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from native_tools import has_own_files
 
 import dltensor as dl
 
@@ -63,6 +64,7 @@ def test_the_build_refuses_other_versions_of_cython(tmp_path, number, bound):
     assert f"Cython {number} cannot compile dltensor, which needs cython{bound}: " in done.stdout, done.stdout
 
 
+@has_own_files
 def test_the_headers_and_the_library_say_the_versions_of_the_package():
     folder = Path(dl.opaque.include_dir()) / "dltensor"
     numbers = dict(re.findall(r"#define DLT_VERSION_(MAJOR|MINOR|PATCH) (\d+)", (folder / "version.h").read_text()))
