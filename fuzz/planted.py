@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """See that the fuzzer of calls and the stress test find the defects of an older package.
 
-    make fuzz-planted                                     # builds the commit that has them all, and looks for each
+    python -m tools planted                               # builds the commit that has them all, and looks for each
     python fuzz/planted.py --python build/old/bin/python  # the package that another interpreter has
     python fuzz/planted.py --only M3 --seed 5
 

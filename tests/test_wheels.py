@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/wheels.py: what it adds to a wheel, and which interpreters it takes. `make test-wheels` tests the wheels."""
+"""tools/wheels.py: what it adds to wheels, which interpreters it takes. `python -m tools wheels test` tests them."""
 
 import base64
 import csv
@@ -7,7 +7,6 @@ import hashlib
 import importlib.util
 import io
 import json
-import re
 import sys
 import zipfile
 from pathlib import Path
@@ -105,10 +104,3 @@ def test_absolute_links_of_a_system_lead_into_it(wheels, tmp_path):
     (tmp_path / "usr" / "lib64" / "ld-linux.so.2").symlink_to(f"/usr/lib/{wheels.MULTIARCH}/ld.so")
     wheels.relink(tmp_path)
     assert (tmp_path / "usr" / "lib64" / "ld-linux.so.2").read_text() == "loader"
-
-
-def test_every_variable_of_the_makefile_is_set_once():
-    # A recipe sees the last value: WHEELS was a list of tags and then a folder, which `make wheels` took for a tag.
-    names = re.findall(r"^([A-Za-z_]+) *(?::|\?)?=", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert len(names) > 10
-    assert [name for name in sorted(set(names)) if names.count(name) > 1] == []

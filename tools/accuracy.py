@@ -217,7 +217,7 @@ def check(text):
     missing = [f"{name} of {dtype}" for dtype in (*WIDE, *NARROW) for name in functions()
                if not re.search(rf"^\| `{name}` \|", part[part.index(f"| {dtype} |") :], re.M)]  # fmt: skip
     if missing:
-        sys.exit(f"accuracy: {PAGE.name} has no row for {', '.join(missing)}; run make accuracy")
+        sys.exit(f"accuracy: {PAGE.name} has no row for {', '.join(missing)}; run python -m tools accuracy")
 
 
 def main():

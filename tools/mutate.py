@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plant small faults in a copy of the package, one at a time, and list those that no test finds (make mutate).
+"""Plant small faults in a copy of the package, one at a time, and list those that no test finds.
 
 Mutants have an order that the seed decides, spread over files, languages and kinds of fault; a run takes COUNT of them,
 a part at a time. Results add up in build/mutate/log.json. Exit status 1 if a mutant of this run survived.

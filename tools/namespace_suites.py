@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the tests of array-api-extra and array-api-compat with this package in place of array-api-strict.
 
-Run: ``make namespace-suites CHECKOUTS="folder ..."`` or ``python tools/namespace_suites.py FOLDER...``. A folder is a
+Run: ``python -m tools namespace_suites FOLDER ...``. A folder is a
 checkout of one of these projects; nothing is downloaded. A copy of each runs twice: as it is, for array-api-strict, and
 with the name replaced by ``dltensor``. A test counts if it passes for array-api-strict. One that fails for us is
 listed with its reason in ``tools/outside/namespace_reasons.toml``; the exit status is 1 if one is not, or if a listed

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dask's tests of CuPy with tensors for CuPy's arrays, and Cubed's tests of the array API with our namespace.
 
-Run by ``make outside-dask``. Both packages bring their tests; they are copied to a folder that is deleted afterwards. A
-test counts if it is not skipped there. One that fails is listed with its reason in ``tools/outside/dask_reasons.toml``;
-the exit status is 1 if one is not listed, or if fewer than nine in ten pass.
+Run: ``python -m tools outside_dask``. Both packages bring their tests; they are copied to a folder that is deleted
+afterwards. A test counts if it is not skipped there. One that fails is listed with its reason in
+``tools/outside/dask_reasons.toml``; the exit status is 1 if one is not listed, or if fewer than nine in ten pass.
 """
 
 import fnmatch

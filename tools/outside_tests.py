@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the DLPack tests of NumPy, torch, tvm-ffi and nanobind with tensors of dltensor in place of their own.
 
-Run: ``make outside-tests CHECKOUTS="folder ..."`` or ``python tools/outside_tests.py FOLDER...``. A folder is a
+Run: ``python -m tools outside_tests FOLDER ...``. A folder is a
 checkout of one of these projects or holds such checkouts; nothing is downloaded. nanobind's tests need its
 ``test_ndarray_ext``, built in the checkout as nanobind documents it.
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistical tests of dl.random over many seeds: the distribution of each p-value must be uniform.
 
-Run: ``make random-statistics SEEDS=100`` or ``python tools/random_statistics.py --seeds 100 --values 1000000``. Each
-test is done once per seed. What it prints of a test are the least of its p-values and the p-value of their own
-uniformity (Kolmogorov-Smirnov). The exit status is 1 if a least one is below 1e-4 / seeds, or a uniformity below 1e-4:
-by chance, that is one run in 150. ``--planted`` spoils the values, which must be found.
+Run: ``python -m tools random_statistics --seeds 100 --values 1000000``. Each test is done once per seed. What it
+prints of a test are the least of its p-values and the p-value of their own uniformity (Kolmogorov-Smirnov). The exit
+status is 1 if a least one is below 1e-4 / seeds, or a uniformity below 1e-4: by chance, that is one run in 150.
+``--planted`` spoils the values, which must be found.
 """
 
 import argparse

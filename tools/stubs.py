@@ -246,7 +246,9 @@ def main():
     if sorted(used) != sorted(WRITERS):
         raise SystemExit(f"stubs: expected each of the regions {sorted(WRITERS)} once, found {sorted(used)}")
     if options.check and stale:
-        raise SystemExit(f"stubs: {', '.join(stale)} differ from the installed package; install it and run make stubs")
+        raise SystemExit(
+            f"stubs: {', '.join(stale)} differ from the installed package; install it and run python -m tools stubs"
+        )
     print(f"stubs: {len(used)} regions, {len(dl.__all__)} public names; {', '.join(stale) or 'nothing'} changed")
 
 

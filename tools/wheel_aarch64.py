@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Build the wheel for CPython 3.11 on aarch64 by a cross compiler, and test it in emulation. `make wheel-aarch64`.
+"""Build the wheel for CPython 3.11 on aarch64 by a cross compiler, and test it in emulation.
 
 Usage::
 

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the light tests with the instructions of older processors.
+
+python -m tools levels [LEVEL ...]     v2 and v3 by default
+"""
+
+import os
+import subprocess
+import sys
+
+from wheels import NOT_LIGHT
+
+import dltensor as dl
+
+# Tests that read no instruction set, or that run under each by themselves.
+LEVEL_FREE_FOLDERS = ("engine", "opaque", "faults")
+LEVEL_FREE = """
+abi adapt architecture arrow bench call_errors calls_fuzzer checks clang_format cli counters data_types
+debug demo devices dlpack docs docstrings documented_errors every_producer faults faults_kit file_objects files
+files_fuzzer files_hostile headers html inspect inspect_facts interpreters layout masks memory mutate outside_tests
+package pages pickle protocols quirks read_once shared signals site stubs terminal tools validate words
+"""
+
+
+def ignored():
+    """Return the paths of the tests that are left out."""
+    names = [*NOT_LIGHT, *LEVEL_FREE_FOLDERS, *(f"test_{name}.py" for name in LEVEL_FREE.split())]
+    return [f"tests/{name}" for name in names]
+
+
+def main():
+    command = [sys.executable, "-m", "pytest", "-m", "not peers and not gpu", "tests"]
+    command += [f"--ignore={path}" for path in ignored()]
+    for level in sys.argv[1:] or ("v2", "v3"):
+        if level == dl.cpu_features()["used"]:
+            print(f"levels: {level} is the level that make test uses on this processor", flush=True)
+        elif status := subprocess.run(command, env=os.environ | {"DLTENSOR_CPU": level}).returncode:
+            sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
