@@ -15,7 +15,7 @@ import dltensor as dl
 # Tests that read no instruction set, or that run under each by themselves.
 LEVEL_FREE_FOLDERS = ("engine", "opaque", "faults")
 LEVEL_FREE = """
-abi adapt architecture arrow bench call_errors calls_fuzzer checks clang_format cli counters data_types
+abi adapt architecture arrow bench call_errors calls_fuzzer checks clang_format cli commit_message counters data_types
 debug demo devices dlpack docs docstrings documented_errors every_producer faults faults_kit file_objects files
 files_fuzzer files_hostile headers html inspect inspect_facts interpreters layout masks memory mutate outside_tests
 package pages pickle protocols quirks read_once shared signals site stubs terminal tools validate words
