@@ -71,15 +71,18 @@ def starts_programs(function):
     return any(map(uses_subprocess, [function, *filter(inspect.isfunction, called)]))
 
 
-def pytest_collection_modifyitems(items):
+@functools.cache
+def thread_unsafe(function):
+    """Return why a test cannot run in several threads at once, or None."""
+    if starts_programs(function):
+        return "starts a program of its own"
+    source = inspect.getsource(function)
+    return next((reason for text, reason in OF_THE_PROCESS.items() if text in source), None)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--parallel-threads", None) is None:  # pytest-run-parallel is not installed
+        return
     for item in items:
-        if not isinstance(item, pytest.Function):
-            continue
-        source = inspect.getsource(item.function)
-        if starts_programs(item.function):
-            item.add_marker(pytest.mark.thread_unsafe(reason="starts a program of its own"))
-            continue
-        for text, reason in OF_THE_PROCESS.items():
-            if text in source:
-                item.add_marker(pytest.mark.thread_unsafe(reason=reason))
-                break
+        if isinstance(item, pytest.Function) and (reason := thread_unsafe(item.function)):
+            item.add_marker(pytest.mark.thread_unsafe(reason=reason))
