@@ -39,7 +39,7 @@ test: $(VENV)/light install  ## the tests that need light packages only
 	$(TEST) tests $(addprefix --ignore ,$(NOT_LIGHT))
 dev: $(DEV)/installed  ## an editable installation in .venv-dev: an import compiles what has changed
 t: $(DEV)/installed  ## compile what has changed there and run tests: T=tests/test_sorting.py K=stable
-	@$(DEV)/bin/ninja -C build/dev
+	@$(DEV)/bin/ninja -C build/dev all tests/engine/engine_binding.so
 	BUILD=build/dev $(DEV)/bin/python -m pytest -m "not peers and not gpu" $(or $(T),tests) $(if $(K),-k "$(K)")
 test-cuda: test-cuda-engine test-cuda-package test-cuda-sanitized  ## CUDA on the bundled emulator; make -j2 uses two cores
 check: $(VENV)/lint $(VENV)/light install  ## style, types, stubs, docstrings, links, metadata of the package

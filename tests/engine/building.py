@@ -4,7 +4,6 @@
 import concurrent.futures
 import ctypes
 import hashlib
-import json
 import os
 import pathlib
 import platform
@@ -186,27 +185,14 @@ def sources(*folders: str) -> list[pathlib.Path]:
     return found
 
 
-def built(kernels: list, base: list) -> list[pathlib.Path] | None:
-    """Return the engine's objects of the build of the package; None where there is none of these sources."""
+def built(target: str) -> pathlib.Path | None:
+    """Return a library that the build of the package has from these sources, or None."""
     folder = ROOT / os.environ.get("BUILD", "build/release")
     ninja = pathlib.Path(sys.executable).with_name("ninja")
-    if os.environ.get("CXX") or not ninja.exists() or not (folder / "compile_commands.json").exists():
+    if os.environ.get("CXX") or not ninja.exists() or not (folder / "build.ninja").exists():
         return None
-    if "no work to do" not in subprocess.run([ninja, "-C", folder, "-n"], capture_output=True, text=True).stdout:
-        return None
-    native = ROOT / "src" / "dltensor" / "native"
-    missing = {(name, level) for name, level, _ in kernels} | {(name, None) for name in base}
-    found = []
-    for entry in json.loads((folder / "compile_commands.json").read_text()):
-        source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        level = re.search(r"-DDLT_LEVEL=(\w+)", entry["command"])
-        unit = (source.relative_to(native).as_posix(), level and level[1]) if source.is_relative_to(native) else None
-        if unit in missing:
-            missing.remove(unit)
-            found.append(folder / entry["output"])
-    if missing:
-        raise RuntimeError(f"{folder} does not build {sorted(map(str, missing))}")
-    return found
+    done = subprocess.run([ninja, "-C", folder, "-n", target], capture_output=True, text=True)
+    return folder / target if "no work to do" in done.stdout else None
 
 
 def check(source: pathlib.Path, *options: str) -> None:
@@ -223,14 +209,14 @@ def check_engine() -> None:
         list(workers.map(lambda name: check(native / name, *options[name]), options))
 
 
-def engine(engine_name: str, *flags: str) -> ctypes.CDLL:
-    """Link the whole engine, as it was built or else compiled here, with tests/engine/`engine_name`, and load it."""
-    kernels, base = _lists()
-    native = ROOT / "src" / "dltensor" / "native"
-    parts = None if flags else built(kernels, base)
-    if parts is None:
+def engine() -> ctypes.CDLL:
+    """Load the engine with engine_binding.cc: the library of meson.build here, or else one that is compiled now."""
+    library = built("tests/engine/engine_binding.so")
+    if library is None:
+        kernels, base = _lists()
+        native = ROOT / "src" / "dltensor" / "native"
         units = [(native / name, ("-O3", f"-DDLT_LEVEL={level}", *options)) for name, level, options in kernels]
-        parts = objects(units + [(native / name, ("-O2",)) for name in base], *flags)
-    parts = [*parts, *objects([(pathlib.Path(__file__).parent / engine_name, ("-O2",))], *flags)]
-    suffix = sysconfig.get_config_var("SHLIB_SUFFIX")
-    return ctypes.CDLL(str(link(f"engine-{{}}{suffix}", parts, "-shared", *flags)))
+        units += [(native / name, ("-O2",)) for name in base]
+        parts = objects([*units, (pathlib.Path(__file__).parent / "engine_binding.cc", ("-O2",))])
+        library = link(f"engine-{{}}{sysconfig.get_config_var('SHLIB_SUFFIX')}", parts, "-shared")
+    return ctypes.CDLL(str(library))

@@ -58,7 +58,7 @@ class ExactComparison(c.Structure):
     _fields_ = [("always", c.c_int), ("op", c.c_int), ("value", Scalar)]
 
 
-library = engine("engine_binding.cc")
+library = engine()
 library.engine_op.restype = c.POINTER(OpRow)
 library.engine_type.restype = c.POINTER(TypeRow)
 library.engine_levels.restype = c.POINTER(c.c_char_p)
