@@ -69,6 +69,11 @@ def hexadecimal(words):
     return [int(word, 16) for word in words.split()]
 
 
+def test_philox_reads_no_further_than_one_word_too_many():
+    with pytest.raises(ValueError, match="counter: expected 4 integers"):
+        philox(itertools.count(), (0, 0))
+
+
 @pytest.mark.parametrize(("counter", "key", "words"), KNOWN)
 def test_philox_gives_the_published_words(counter, key, words):
     assert list(philox(hexadecimal(counter), hexadecimal(key))) == hexadecimal(words)

@@ -15,6 +15,7 @@ from .._ops.operands cimport Draw  # no-cython-lint: the base of DrawOptions
 from .._ops.operands cimport (Distribution, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device,
                               engine_at, finish, read_owned, release_gil)
 
+from itertools import islice
 from math import frexp
 from operator import index
 from os import urandom
@@ -71,7 +72,7 @@ _INTEGERS = "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"
 
 cdef int _read_words(object numbers, uint32_t* words, int count, str what) except -1:
     """Exactly `count` integers of 32 bits."""
-    words_read = [integer_of(number, what, "philox") for number in numbers]
+    words_read = [integer_of(number, what, "philox") for number in islice(numbers, count + 1)]
     if len(words_read) != count or not all([0 <= number < 1 << 32 for number in words_read]):
         raise ValueError(f"philox: {what}: expected {count} integers from 0 to 2^32 - 1, got {str(words_read)[:200]}")
     for i in range(count):
