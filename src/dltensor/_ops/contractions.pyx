@@ -227,12 +227,12 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     if a.impl.dl.shape[a.impl.dl.ndim + along] != b.impl.dl.shape[b.impl.dl.ndim + along]:
         raise ValueError(f"vecdot: extents along axis {axis} differ: x1 has shape {a.shape}, x2 has shape {b.shape}")
     if is_host(<int>a.impl.dl.device.device_type) and is_host(<int>b.impl.dl.device.device_type):
-        made = _dots(a, b, along, dtype)
+        result = _dots(a, b, along, dtype)
     else:
         check_computes(a, "vecdot")
         check_computes(b, "vecdot")
-        made = _dots_by_sums(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
-    return made if out is None else written(made, out, "vecdot")
+        result = _dots_by_sums(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
+    return result if out is None else written(result, out, "vecdot")
 
 
 def _dots_by_sums(a, b, dtype):

@@ -79,11 +79,11 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
         arguments = turned
     if likely(not saturate and <object>launch is None):
         if unlikely(_is_elsewhere(<object>arguments[0]) or count > 1 and _is_elsewhere(<object>arguments[1])):
-            made = _launch(op, arguments, count, <object>out)
+            result = _launch(op, arguments, count, <object>out)
         else:
-            made = _own(op, arguments, count, <object>out)
-        if likely(made is not None):
-            return made
+            result = _own(op, arguments, count, <object>out)
+        if likely(result is not None):
+            return result
     return _converted(op, arguments, count, out, saturate, launch)
 
 
@@ -139,13 +139,13 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     cdef int count = op_table[op].operands, i, k, type, to, ndim, numbers = 0
     cdef DLDevice device
     cdef Operand* target = &operands[count]
-    cdef Tensor made
+    cdef Tensor result
     cdef LaunchContext launch
     cdef const EngineTable* engine
     func = _names[op]
     for i in range(count):
         numbers += operands[i].number
-    given = [<object>arguments[i] for i in range(count)] if numbers else None
+    objects = [<object>arguments[i] for i in range(count)] if numbers else None
     common_device(operands, count, &device, func)
     engine = engine_at(device, &launch, func)
     if settings is not None:
@@ -162,16 +162,16 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
         if count == 2 and numbers == 1 and comparison_of(op) >= 0:
             k = 0 if operands[0].number else 1
             if kind_order(operands[1 - k].type) != 2 or kind_order(operands[k].type) < 3:
-                return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
-    made = _target(target, out, ndim, shape, to, device, saturate, func)
-    if saturate and _needs_real(operands, count, type, given):
-        _run_real(engine, launch, op, operands, count, given, target, func)
+                return _compare_exactly(op, operands, k, objects[k], ndim, shape, out, device, engine, launch, func)
+    result = _target(target, out, ndim, shape, to, device, saturate, func)
+    if saturate and _needs_real(operands, count, type, objects):
+        _run_real(engine, launch, op, operands, count, objects, target, func)
     else:
         for i in range(count):
             if operands[i].number:
-                _store_operand(op, i, given[i], &operands[i], type)
+                _store_operand(op, i, objects[i], &operands[i], type)
         _run(engine, launch, op, saturate, type, operands, count, target, func)
-    return made if out is None else out
+    return result if out is None else out
 
 
 _LARGEST = int(sys.float_info.max)

@@ -1130,7 +1130,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     [[1], [2]]
     """
     func = "take_along_axis"
-    cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
+    cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), result
     cdef Tensor packed = None
     if axis is None:
         t, axis = t.reshape((-1,)), 0
@@ -1152,7 +1152,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     at = _next_to(t, at, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         packed, t = t, _unpacked(t, func)
-    made = _new_like(t, t.impl.dl.ndim, shape, func)
+    result = _new_like(t, t.impl.dl.ndim, shape, func)
     plan.offset = 0
     plan.outer = plan.inner = 0
     plan.spread = t.impl.dl.ndim
@@ -1164,17 +1164,17 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     plan.array[0].stride = t.impl.dl.strides[where]
     arrays = [_spread_indices(at, plan.spread, shape, None, func)]
     _describe(&indexed, &plan, t, arrays)
-    _describe_dense(&indexed, &plan, &made.impl.dl, made.impl.dl.strides)
+    _describe_dense(&indexed, &plan, &result.impl.dl, result.impl.dl.strides)
     indexed.spread = plan.spread
     memcpy(indexed.spread_shape, shape, plan.spread * sizeof(int64_t))
     for d in range(plan.spread):
         indexed.spread_tensor[d] = 0 if d == where or t.impl.dl.shape[d] == 1 else t.impl.dl.strides[d]
-    bad = _run(&indexed, READ, t, made, arrays, False, func)
+    bad = _run(&indexed, READ, t, result, arrays, False, func)
     if bad.at >= 0:
         _raise_bad(bad, &plan, [at], f"{func}: ")
     if packed is not None:
-        made = made.astype(packed.dtype)
-    return _deliver(made, out, target, func)
+        result = result.astype(packed.dtype)
+    return _deliver(result, out, target, func)
 
 
 def nonzero(x, /):

@@ -238,7 +238,7 @@ def bincount(x, /, weights=None, minlength=0):
     >>> dl.bincount(dl.asarray([0, 1, 1, 3]))
     Tensor([1, 2, 0, 1], shape=(4,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = computed_tensor(x, "bincount"), given
+    cdef Tensor t = computed_tensor(x, "bincount"), read_weights
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef int64_t low = 0, high = -1, n
     _check_integers(t, "bincount", "x")
@@ -247,7 +247,7 @@ def bincount(x, /, weights=None, minlength=0):
     least = integer_of(minlength, "minlength", "bincount")
     if least < 0:
         raise ValueError(f"bincount: minlength must be at least 0, got {least}")
-    given = _weights_of(weights, t, "bincount")
+    read_weights = _weights_of(weights, t, "bincount")
     unsigned = t.dtype.name == "uint64"
     t = converted(t, type_int64, "bincount")
     n = _count(t)
@@ -263,7 +263,7 @@ def bincount(x, /, weights=None, minlength=0):
                              f"{low + (1 << 64) if unsigned else low}")
     if high >= (<int64_t>1 << 62):
         raise MemoryError(f"bincount: cannot allocate a bin for each integer up to {high}")
-    return _counts(t, max(high + 1, least), given, "bincount")
+    return _counts(t, max(high + 1, least), read_weights, "bincount")
 
 
 def count_between(edges, x, weights, func):

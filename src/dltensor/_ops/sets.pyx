@@ -330,7 +330,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     >>> dl.isin(dl.asarray([1, 2, 3, 2]), dl.asarray([2, 4]))
     Tensor([False,  True, False,  True], shape=(4,), device=cpu, dtype=bool)
     """
-    cdef Tensor elements, values, made, target = None
+    cdef Tensor elements, values, result, target = None
     cdef int row
     cdef bint opposite = bool(invert)
     cdef Status status
@@ -358,17 +358,17 @@ def isin(x1, x2, /, *, invert=False, out=None):
         row = find_type(elements.impl.dl.dtype)
     elements, values = converted(elements, row, "isin"), converted(values, row, "isin")
     if type_table[row].kind == COMPLEX:
-        made = _isin_complex(elements, values, opposite)
+        result = _isin_complex(elements, values, opposite)
     elif not is_host(<int>elements.impl.dl.device.device_type):
-        made = _isin_by_search(elements, values, opposite)
+        result = _isin_by_search(elements, values, opposite)
     else:
-        made = new_empty(elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype, _cpu, "isin")
+        result = new_empty(elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype, _cpu, "isin")
         with nogil:
-            status = isin_tensor(<uint8_t*>made.impl.dl.data, elements.impl.dl, values.impl.dl, opposite)
+            status = isin_tensor(<uint8_t*>result.impl.dl.data, elements.impl.dl, values.impl.dl, opposite)
         check_status(status, "isin")
     if target is None:
-        return made
-    assign(target, made, "isin")
+        return result
+    assign(target, result, "isin")
     return out
 
 

@@ -30,9 +30,6 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     Status allocate_pinned(int, size_t, Block**) noexcept
     Status allocate_managed(int, size_t, Block**) noexcept
 
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    int comparison_of(int)
-
 cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     cppclass Native "dlt::cuda::Operand":
         Native()

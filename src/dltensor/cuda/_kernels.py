@@ -149,15 +149,15 @@ class ElementwiseKernel:
         """
         if len(operands) != len(self.parameters):
             raise TypeError(f"elementwise: expected {len(self.parameters)} operands, got {len(operands)}")
-        given = tuple(_number(x) if isinstance(x, numbers.Number) else _tensor(x, "elementwise") for x in operands)
+        arguments = tuple(_number(x) if isinstance(x, numbers.Number) else _tensor(x, "elementwise") for x in operands)
         target = None if out is None else _writable(_tensor(out, "elementwise"), "elementwise")
         settings = None if launch is None else settings_of(launch, "elementwise")
-        types = self._bind(given)
-        for x, dtype, (_, name) in zip(given, types, self.parameters, strict=True):
+        types = self._bind(arguments)
+        for x, dtype, (_, name) in zip(arguments, types, self.parameters, strict=True):
             if not isinstance(x, Tensor):
                 _fits(x, dtype, f"elementwise: {name}")
         result, text = self._text_for(types)
-        tensors = [x for x in given if isinstance(x, Tensor)]
+        tensors = [x for x in arguments if isinstance(x, Tensor)]
         if not tensors and target is None:
             raise TypeError("elementwise: expected at least one tensor among the operands, or out=")
         device = _one_device([*tensors, *([] if target is None else [target])], "elementwise")
@@ -171,7 +171,7 @@ class ElementwiseKernel:
             raise TypeError(f"elementwise: expected out of dtype {result}, got {target.dtype}")
         elif not _broadcasts(shape, target.shape):
             raise ValueError(f"elementwise: expected out of shape {shape}, got {target.shape}")
-        _user.run_elementwise(text, types, given, target, settings)
+        _user.run_elementwise(text, types, arguments, target, settings)
         return target if out is None else out
 
     def _bind(self, given: Sequence[Any]) -> tuple[DType, ...]:

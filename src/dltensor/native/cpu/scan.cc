@@ -13,8 +13,9 @@
 #include "native/cpu/lines.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
-#include "native/ops/ops.h"
+#include "native/layout/axis_last.h"
 #include "native/memory/block.h"
+#include "native/ops/ops.h"
 #include "native/ops/reductions.h"
 
 namespace dlt {
@@ -369,21 +370,6 @@ int wide_type(int type) {
     default: return type_int64;
   }
 }
-
-// A view whose last dimension is `axis`.
-struct AxisLast {
-  DLTensor tensor;
-  int64_t shape[max_dims], strides[max_dims];
-  AxisLast(const DLTensor& t, int axis) : tensor(t) {
-    for (int d = 0; d < t.ndim; ++d) {
-      const int from = d == t.ndim - 1 ? axis : d + (d >= axis);
-      shape[d] = t.shape[from], strides[d] = t.strides[from];
-    }
-    tensor.shape = shape, tensor.strides = strides;
-  }
-  AxisLast(const AxisLast&) = delete;
-  AxisLast& operator=(const AxisLast&) = delete;
-};
 
 // Lines across the order of memory: moved and converted by whole tensors, which goes by tiles and threads.
 Status scan_moved(const LineScan& all, const DLTensor& x, int axis, const DLTensor& out) {

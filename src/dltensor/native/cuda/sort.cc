@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "native/cpu/key_form.h"
+#include "native/layout/axis_last.h"
 
 namespace dlt::cuda {
 namespace {
@@ -189,22 +190,6 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
 }
 
 namespace {
-
-// A view whose last dimension is `axis`.
-struct AxisLast {
-  DLTensor tensor;
-  int64_t shape[max_dims], strides[max_dims];
-  AxisLast(const DLTensor& t, int axis) noexcept : tensor(t) {
-    for (int d = 0; d < t.ndim; ++d) {
-      const int from = d == t.ndim - 1 ? axis : d + (d >= axis);
-      shape[d] = t.shape[from], strides[d] = t.strides[from];
-    }
-    tensor.shape = shape, tensor.strides = strides;
-  }
-  AxisLast(const AxisLast&) = delete;
-  AxisLast& operator=(const AxisLast&) = delete;
-  bool in_order() const noexcept { return is_contiguous(tensor.ndim, shape, strides); }
-};
 
 // Where lines of results are sorted into: the output itself, or a temporary whose first elements are copied to it.
 struct Lines {
