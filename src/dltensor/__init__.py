@@ -256,6 +256,3 @@ _rebuild.__module__ = __name__  # where pickles of tensors find it
 def __dir__():
     # The submodules that define the functions above are attributes of the package too, but not public names.
     return sorted(name for name in globals() if name in _SHOWN or name.startswith("__"))
-
-
-_naming.keep_old_modules(globals())

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where public names are found: the module that they name, and the modules that pickles of older versions name."""
+"""The module that public names say they are from."""
 
-import sys
-from types import FunctionType, ModuleType
+from types import FunctionType
 
 from .call_errors import answer, has_plain_defaults, text_signature
 from .errors import public_function
-
-# Modules of version 0.1 whose functions its pickles name.
-OLD_MODULES = (
-    "_casts", "_debug", "_engine", "_exchange", "_functions", "_operands", "_pickle", "_products",
-    "adapter", "creation", "data_types", "manipulation",
-)  # fmt: skip
-
 
 _builtins = {}  # by the function, which two modules may show
 
@@ -54,29 +46,3 @@ def set_module(namespace):
         # Extension types have the module in their name; what the package itself shows keeps its name elsewhere.
         if callable(thing) and thing.__module__ not in (module, "dltensor"):
             thing.__module__ = module
-
-
-def keep_old_modules(namespace):
-    """Let pickles of version 0.1 find the public functions in the modules that had them then.
-
-    Parameters
-    ----------
-    namespace : dict
-        What ``globals()`` returns in the package.
-
-    Raises
-    ------
-    KeyError
-        A name in ``__all__`` is not in the namespace.
-
-    Examples
-    --------
-    >>> import pickle
-    >>> pickle.loads(b"cdltensor._functions\\nadd\\n.") is dl.add
-    True
-    """
-    old = ModuleType("dltensor._old", "Public functions, for pickles of version 0.1.")
-    vars(old).update({name: namespace[name] for name in namespace["__all__"] if callable(namespace[name])})
-    old.rebuild = namespace["_rebuild"]
-    for name in OLD_MODULES:
-        sys.modules[f"dltensor.{name}"] = old

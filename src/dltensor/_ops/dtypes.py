@@ -25,10 +25,10 @@ _KINDS = {
 }
 
 
-def _dtype_of(x, where):
+def _dtype_of(x, func):
     """The dtype of a tensor, or the one that `x` names."""
     if isinstance(x, (DType, str, type)) or not hasattr(x, "dtype") or hasattr(x, "byteorder"):
-        return as_dtype(x, where)
+        return as_dtype(x, func)
     return asarray(x).dtype
 
 
@@ -155,13 +155,6 @@ class _Limits(metaclass=_OneForEachDType):
 
     def __reduce__(self):
         return type(self), (self.dtype,)
-
-    def __setstate__(self, state):
-        """Take what a pickle of version 0.1 holds; an object that has its limits keeps them."""
-        if hasattr(self, "dtype") or type(state) is not tuple or len(state) != 2 or type(state[1]) is not dict:
-            raise TypeError(f"{type(self).__name__}: only a new object can be given the limits of a pickle")
-        for name in self.__slots__:
-            object.__setattr__(self, name, state[1][name])
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
