@@ -7,14 +7,14 @@ from ._core.tensor import Tensor
 __all__ = ["check_same_device", "check_same_dtype_device", "check_same_dtype_device_shape", "check_tensor"]
 
 
-def _read(t, where, position=None):
+def _read(t, func, position=None):
     if type(t) is Tensor:
         return t
     try:
         return from_dlpack(t)
     except AttributeError:
         place = "" if position is None else f"argument {position}: "
-        raise TypeError(f"{where}: {place}expected a tensor with DLPack, got {type(t).__qualname__}") from None
+        raise TypeError(f"{func}: {place}expected a tensor with DLPack, got {type(t).__qualname__}") from None
 
 
 def check_tensor(t, min_size=0, contiguous=False):
@@ -55,14 +55,14 @@ def check_tensor(t, min_size=0, contiguous=False):
         )
 
 
-def _check_same(tensors, where, attributes):
-    tensors = [_read(t, where, position) for position, t in enumerate(tensors)]
+def _check_same(tensors, func, attributes):
+    tensors = [_read(t, func, position) for position, t in enumerate(tensors)]
     for attribute in attributes:
         for position, t in enumerate(tensors):
             expected, got = getattr(tensors[0], attribute), getattr(t, attribute)
             if expected != got:
                 raise ValueError(
-                    f"{where}: all must have the {attribute} of argument 0, {expected}, but argument "
+                    f"{func}: all must have the {attribute} of argument 0, {expected}, but argument "
                     f"{position} has {got}"
                 )
 

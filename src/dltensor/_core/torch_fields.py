@@ -265,7 +265,7 @@ def find_fields():
     )
 
 
-def examine(tensor, where):
+def examine(tensor, func):
     """Test whether a torch tensor has the lazy conj or neg bit set.
 
     Raises
@@ -276,7 +276,7 @@ def examine(tensor, where):
     torch = sys.modules["torch"]
 
     def refuse(what, remedy):
-        raise BufferError(f"{where}: the torch tensor {what}, which DLPack cannot express; {remedy}")
+        raise BufferError(f"{func}: the torch tensor {what}, which DLPack cannot express; {remedy}")
 
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         refuse("is inside a transform of torch.func such as vmap or grad", "export it outside of the transform")

@@ -386,16 +386,16 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
     return _full_like(x, fill_value, dtype, device, "full_like")
 
 
-cdef object _number(object value, str name, str where, bint real=False):
+cdef object _number(object value, str name, str func, bint real=False):
     """An argument that must be a number, as one of Python's own."""
     if type(value) is int or type(value) is float:
         return value
     try:
-        plain = plain_number(value, where)
+        plain = plain_number(value, func)
     except TypeError:
         plain = None
     if plain is None or (real and isinstance(plain, complex)):
-        raise TypeError(f"{where}: {name} must be a {'real ' if real else ''}number, got {quoted(value)}")
+        raise TypeError(f"{func}: {name} must be a {'real ' if real else ''}number, got {quoted(value)}")
     return plain
 
 
@@ -729,18 +729,18 @@ def meshgrid(*arrays, indexing="xy"):
     return tuple(made)
 
 
-def _triangle(x, k, lower, where):
+def _triangle(x, k, lower, func):
     x = asarray(x)
     if x.ndim < 2:
-        raise ValueError(f"{where}: expected at least 2 dimensions, got shape {x.shape}")
-    k = integer_of(k, "k", where)
+        raise ValueError(f"{func}: expected at least 2 dimensions, got shape {x.shape}")
+    k = integer_of(k, "k", func)
     n_rows, n_cols = x.shape[-2:]
     bits = x.dtype.bits * x.dtype.lanes
     if bits < 8:  # a part of a row may begin inside a byte, where no view can
-        return _triangle(with_bytes(x), k, lower, where).astype(x.dtype)
+        return _triangle(with_bytes(x), k, lower, func).astype(x.dtype)
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
-        return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
-    made = _zeros_like(x, None, None, where)
+        return _chosen(x, min(max(k, -n_rows), n_cols), lower, func)
+    made = _zeros_like(x, None, None, func)
     for row in range(n_rows if x.size else 0):
         check_signals(row)
         # Columns below `edge` belong to the lower triangle of this row.
@@ -750,23 +750,23 @@ def _triangle(x, k, lower, where):
     return made
 
 
-def _chosen(x, k, lower, where):
+def _chosen(x, k, lower, func):
     """The triangle in one pass: whether an element is kept depends on column less row alone, and so does the mask."""
     n_rows, n_cols = x.shape[-2:]
-    kept = full_for(where, n_rows + n_cols - 1, not lower, "bool")
+    kept = full_for(func, n_rows + n_cols - 1, not lower, "bool")
     # Entry i of `kept` is for column - row == i - (n_rows - 1).
     edge = n_rows + k if lower else n_rows - 1 + k
     kept[: max(edge, 0)].fill(lower)
-    mask = as_strided(move_for(where, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, func=where)
+    mask = as_strided(move_for(func, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, func=func)
     bits = x.dtype.bits * x.dtype.lanes
     # As integers of the same width any dtype can be chosen from; what stands for 0 in it need not be zero bytes. It is
     # passed as a number, so that nothing is made on the device.
     kind = "complex128" if bits == 128 else f"uint{bits}"
-    zero = zeros_for(where, (), x.dtype).view(kind).item()
+    zero = zeros_for(func, (), x.dtype).view(kind).item()
     try:
         return choose(mask, x.view(kind), zero).view(x.dtype)
     except MemoryError as error:
-        raise MemoryError(str(error).replace("where:", f"{where}:", 1)) from None
+        raise MemoryError(str(error).replace("where:", f"{func}:", 1)) from None
 
 
 def tril(x, /, *, k=0):

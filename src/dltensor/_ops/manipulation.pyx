@@ -40,34 +40,34 @@ __all__ = [
 ]
 
 
-cdef list _alike(object arrays, DLDataType* dtype, str where):
+cdef list _alike(object arrays, DLDataType* dtype, str func):
     """The operands as tensors on one device, and the dtype that they meet in."""
     cdef list tensors = [as_tensor(array) for array in arrays]
     cdef Tensor first, t
     cdef bint mixed = False
     if not tensors:
-        raise ValueError(f"{where}: expected at least one tensor, got none")
+        raise ValueError(f"{func}: expected at least one tensor, got none")
     first = tensors[0]
     for position, t in enumerate(tensors):
         if (t.impl.dl.device.device_type != first.impl.dl.device.device_type or
                 t.impl.dl.device.device_id != first.impl.dl.device.device_id):
             raise ValueError(
-                f"{where}: tensors must have one device, but number 0 has {first.device} and number {position} "
+                f"{func}: tensors must have one device, but number 0 has {first.device} and number {position} "
                 f"has {t.device}; bring them together with to()"
             )
         mixed |= not same_dtype(t.impl.dl.dtype, first.impl.dl.dtype)
     dtype[0] = first.impl.dl.dtype
     if mixed:
-        dtype[0] = read_dtype(common_dtype(where, [dtype_of(t.impl.dl.dtype) for t in tensors]), where)
+        dtype[0] = read_dtype(common_dtype(func, [dtype_of(t.impl.dl.dtype) for t in tensors]), func)
     return tensors
 
 
-cdef list _listed(object arrays, object axis, DLDataType* dtype, str where):
+cdef list _listed(object arrays, object axis, DLDataType* dtype, str func):
     """The operands of `_alike`. TypeError where the second one is in the place of the axis."""
     if hasattr(axis, "ndim") and axis.ndim != 0:
-        raise TypeError(f"{where}: expected all tensors in one sequence, then the axis, got a second tensor as axis; "
-                        f"write {where}([a, b])")
-    return _alike(arrays, dtype, where)
+        raise TypeError(f"{func}: expected all tensors in one sequence, then the axis, got a second tensor as axis; "
+                        f"write {func}([a, b])")
+    return _alike(arrays, dtype, func)
 
 
 cdef inline void _whole(Tensor t, Place* place) noexcept:
@@ -178,10 +178,10 @@ def broadcast_to(x, /, shape):
     return _broadcast(as_tensor(x), shape, "broadcast_to")
 
 
-cdef Tensor _broadcast(Tensor x, object shape, str where):
+cdef Tensor _broadcast(Tensor x, object shape, str func):
     cdef int64_t dims[MAX_DIMS]
-    shape = as_tuple(read_shape(shape, dims, where), dims)
-    return as_strided(x, shape, strides_over(where, x.shape, x.strides, shape), readonly=True, func=where)
+    shape = as_tuple(read_shape(shape, dims, func), dims)
+    return as_strided(x, shape, strides_over(func, x.shape, x.strides, shape), readonly=True, func=func)
 
 
 def broadcast_arrays(*arrays):

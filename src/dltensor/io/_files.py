@@ -99,8 +99,8 @@ class TensorFile:
                 source.map(mode)
             self._format = open_format(source)
             if mode == "r+" and self._format.name == "npz":
-                raise ValueError(f"{source.where}: .npz files have checksums, which writing would make wrong; use mode "
-                                 f"'c', or a .npy or .safetensors file")  # fmt: skip
+                raise ValueError(f"{source.prefix}: .npz files have checksums, which writing would make wrong; use "
+                                 f"mode 'c', or a .npy or .safetensors file")  # fmt: skip
         except BaseException:
             self._last_use = None
             raise
@@ -202,7 +202,7 @@ class TensorFile:
         """Return what keeps the file open as long as it is referred to, for a with statement around the use of it."""
         last_use = self._last_use
         if last_use is None:
-            raise ValueError(f"{self._source.where}: the file is closed")
+            raise ValueError(f"{self._source.prefix}: the file is closed")
         if name is not None and name not in self._format:
             close = ", ".join(quoted(one, 40) for one in self._format.names[:5])
             raise KeyError(f"no tensor is named {quoted(name, 80)}; the file has {close or 'none'}"
@@ -268,7 +268,7 @@ class TensorFile:
             if t is not None:
                 return t
             if self._mode == "r+":
-                raise ValueError(f"{self._source.where}: the bytes of the elements are swapped, so that no map can be "
+                raise ValueError(f"{self._source.prefix}: the bytes of the elements are swapped, so that no map can be "
                                  f"written; use mode 'c', or save the file again")  # fmt: skip
         t = self._format.read(name, dtype, None, add)
         if self._mmap is not False and self._mode == "r":
@@ -310,7 +310,7 @@ class TensorFile:
         """
         if name is None:
             if len(self) != 1:
-                raise ValueError(f"{self._source.where}: the file has {len(self)} tensors; name the one to read")
+                raise ValueError(f"{self._source.prefix}: the file has {len(self)} tensors; name the one to read")
             name = self._format.names[0]
         with self._check(name):
             return self._read(name, out)
@@ -323,9 +323,9 @@ class TensorFile:
         target = out if type(out) is Tensor else asarray(out, copy=False)
         shape = self._format.info(name).shape
         if target.shape != shape:
-            raise ValueError(f"{self._source.where}: out must have shape {shape}, got {target.shape}")
+            raise ValueError(f"{self._source.prefix}: out must have shape {shape}, got {target.shape}")
         if target.readonly:
-            raise ValueError(f"{self._source.where}: out is read-only; pass a copy()")
+            raise ValueError(f"{self._source.prefix}: out is read-only; pass a copy()")
         self._format.read(name, None, target)
         return out
 
@@ -354,7 +354,7 @@ class TensorFile:
         data = self._data
         if data is not None and has_views(data):
             raise BufferError(
-                f"{self._source.where}: the file cannot be closed while tensors share its memory; delete them, read() "
+                f"{self._source.prefix}: the file cannot be closed while tensors share its memory; delete them, read() "
                 f"copies, or use a with statement"
             )
         self._release()

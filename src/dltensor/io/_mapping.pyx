@@ -22,7 +22,7 @@ cdef extern from "native/memory/mapping.h" namespace "dlt" nogil:
     bint is_sole_reference(const Block*) noexcept
 
 
-def map_file(int file, int64_t nbytes, int64_t offset, str mode, str where):
+def map_file(int file, int64_t nbytes, int64_t offset, str mode, str prefix):
     """Return bytes of an open file as a row of uint8, mapped and not read.
 
     Parameters
@@ -31,7 +31,7 @@ def map_file(int file, int64_t nbytes, int64_t offset, str mode, str where):
     nbytes, offset : int, within the file
     mode : {"r", "c", "r+", "w+"}
         Read-only over pages of this process's own; the same and writable; writable into the file.
-    where : str, what messages begin with
+    prefix : str, what messages begin with
 
     Raises
     ------
@@ -55,7 +55,7 @@ def map_file(int file, int64_t nbytes, int64_t offset, str mode, str where):
         imported.block = native_map(file, <size_t>nbytes, <size_t>offset, mapping)
     if imported.block == NULL:
         number = errno
-        raise OSError(number, f"{where}: {nbytes} bytes cannot be mapped: {os.strerror(number)}")
+        raise OSError(number, f"{prefix}: {nbytes} bytes cannot be mapped: {os.strerror(number)}")
     imported.dims[0] = nbytes
     imported.flags = DLPACK_FLAG_BITMASK_READ_ONLY if mapping == READ_ONLY else 0
     imported.view.data = imported.block.data

@@ -26,14 +26,14 @@ _PIECE = 1 << 20
 
 
 @contextmanager
-def _as_value_error(where):
+def _as_value_error(prefix):
     """Faults of an archive, which the library reports in many ways, as one."""
     try:
         yield
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, struct.error) as error:
-        raise ValueError(f"{where}: not a sound .npz file: {first_line(str(error))}") from None
+        raise ValueError(f"{prefix}: not a sound .npz file: {first_line(str(error))}") from None
     except (OverflowError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where}: not a sound .npz file: {first_line(str(error))}") from None
+        raise ValueError(f"{prefix}: not a sound .npz file: {first_line(str(error))}") from None
 
 
 _POLYNOMIAL = 0xEDB88320  # of CRC-32, the bit of the highest power last
@@ -100,32 +100,32 @@ class Archive:
     """
 
     def __init__(self, source):
-        self._source, self._size, self.where, self._headers = source, source.size, source.where, {}
-        with _as_value_error(self.where):
+        self._source, self._size, self.prefix, self._headers = source, source.size, source.prefix, {}
+        with _as_value_error(self.prefix):
             self._zip = zipfile.ZipFile(io.BufferedReader(Stream(source)))
             infos = self._zip.infolist()
             self.members = self._checked(infos)
         if infos and not self.members:
             from ._other_formats import refuse_archive  # loaded for files that are not read
 
-            refuse_archive([info.filename for info in infos], self.where)
+            refuse_archive([info.filename for info in infos], self.prefix)
 
     def _checked(self, infos):
         end, before, members = 0, "", {}
         for info in sorted(infos, key=lambda one: one.header_offset):
             name = quoted(info.filename, 60)
             if info.header_offset < end:
-                raise ValueError(f"{self.where}: the members {before} and {name} overlap")
+                raise ValueError(f"{self.prefix}: the members {before} and {name} overlap")
             end = info.header_offset + _LOCAL + len(info.orig_filename) + info.compress_size
             if end > self._size or info.header_offset < 0:
-                raise ValueError(f"{self.where}: the member {name} ends at byte {end}, the file at {self._size}")
+                raise ValueError(f"{self.prefix}: the member {name} ends at byte {end}, the file at {self._size}")
             before = name
         for info in infos:
             if not info.filename.endswith(_SUFFIX):
                 continue  # no array: .npz files may hold other members
             name = info.filename.removesuffix(_SUFFIX)
             if name in members:
-                raise ValueError(f"{self.where}: the name {quoted(name, 60)} is there twice")
+                raise ValueError(f"{self.prefix}: the name {quoted(name, 60)} is there twice")
             members[name] = info
         return members
 
@@ -141,65 +141,65 @@ class Archive:
 
     def _read_header(self, name):
         info = self.members[name]
-        where = f"{self.where}: {quoted(name, 60)}"
+        prefix = f"{self.prefix}: {quoted(name, 60)}"
         if info.flag_bits & 1:
-            raise ValueError(f"{where}: the member is encrypted")
+            raise ValueError(f"{prefix}: the member is encrypted")
         if info.compress_type == zipfile.ZIP_STORED:
-            begin = self._data_offset(info, where)
+            begin = self._data_offset(info, prefix)
             if info.compress_size != info.file_size or begin + info.file_size > self._size:
-                raise ValueError(f"{where}: the member has {info.file_size} bytes at {begin}, the file {self._size}")
-            first = read_bytes(self._source, min(info.file_size, 4096), begin, where)
-            length = header_length(first, where)
+                raise ValueError(f"{prefix}: the member has {info.file_size} bytes at {begin}, the file {self._size}")
+            first = read_bytes(self._source, min(info.file_size, 4096), begin, prefix)
+            length = header_length(first, prefix)
             if length > len(first):
-                first = read_bytes(self._source, min(info.file_size, length), begin, where)
+                first = read_bytes(self._source, min(info.file_size, length), begin, prefix)
         else:
             begin = None
             if info.file_size > info.compress_size * _MOST_RATIO + ALIGNMENT:
                 raise ValueError(
-                    f"{where}: {info.compress_size} compressed bytes cannot become {info.file_size}, as it says"
+                    f"{prefix}: {info.compress_size} compressed bytes cannot become {info.file_size}, as it says"
                 )
-            with _as_value_error(where), self._zip.open(info) as stream:
+            with _as_value_error(prefix), self._zip.open(info) as stream:
                 first = stream.read(12)
-                length = header_length(first, where)
+                length = header_length(first, prefix)
                 first += stream.read(length - len(first))
-        header = read_header(first, where)
+        header = read_header(first, prefix)
         if header.start + header.nbytes != info.file_size:
             raise ValueError(
-                f"{where}: the member has {info.file_size} bytes, its header and elements take "
+                f"{prefix}: the member has {info.file_size} bytes, its header and elements take "
                 f"{header.start + header.nbytes}"
             )
         return header, begin, zlib.crc32(first[: header.start])
 
-    def _data_offset(self, info, where):
-        local = read_bytes(self._source, _LOCAL, info.header_offset, where)
+    def _data_offset(self, info, prefix):
+        local = read_bytes(self._source, _LOCAL, info.header_offset, prefix)
         if local[:4] != b"PK\x03\x04":
-            raise ValueError(f"{where}: the member has no local header at byte {info.header_offset}")
+            raise ValueError(f"{prefix}: the member has no local header at byte {info.header_offset}")
         return info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[26:30]))
 
     def read(self, name, data, progress=None):
         """Read the elements of a member into memory, exactly as many as it has room for, and compare the checksum."""
         info, (header, begin, checksum) = self.members[name], self._found(name)
-        where = f"{self.where}: {quoted(name, 60)}"
+        prefix = f"{self.prefix}: {quoted(name, 60)}"
         if begin is None:
-            self._decompress(info, header, data, where)
+            self._decompress(info, header, data, prefix)
             return
         elements = Checksum()
-        read_into(self._source, data, begin + header.start, where, progress, elements)
+        read_into(self._source, data, begin + header.start, prefix, progress, elements)
         if elements.value(checksum) != info.CRC:
-            raise ValueError(f"{where}: the CRC-32 of the member is {elements.value(checksum):#010x}, the archive says "
-                             f"{info.CRC:#010x}: the file is damaged")  # fmt: skip
+            raise ValueError(f"{prefix}: the CRC-32 of the member is {elements.value(checksum):#010x}, the archive "
+                             f"says {info.CRC:#010x}: the file is damaged")  # fmt: skip
 
-    def _decompress(self, info, header, data, where):
+    def _decompress(self, info, header, data, prefix):
         at = 0
-        with _as_value_error(where), self._zip.open(info) as stream:
+        with _as_value_error(prefix), self._zip.open(info) as stream:
             stream.read(header.start)
             while at < len(data):
                 count = stream.readinto(data[at : at + _PIECE])
                 if not count:
-                    raise ValueError(f"{where}: the member is cut off: expected {len(data)} bytes, got {at}")
+                    raise ValueError(f"{prefix}: the member is cut off: expected {len(data)} bytes, got {at}")
                 at += count
             if stream.read(1):  # which also compares the checksum
-                raise ValueError(f"{where}: the member is longer than its header says")
+                raise ValueError(f"{prefix}: the member is longer than its header says")
 
 
 class _Place(NamedTuple):

@@ -42,7 +42,7 @@ _ARCHIVES = (
 )
 
 
-def refuse(first, where):
+def refuse(first, prefix):
     """Raise the error that names the format, if the first bytes are those of one that is known.
 
     Raises
@@ -58,10 +58,10 @@ def refuse(first, where):
     """
     for offset, magic, name, remedy in _FORMATS:
         if first[offset : offset + len(magic)] == magic:
-            raise ValueError(f"{where}: the file is {name}, not a .npy, .npz or .safetensors file; {remedy}")
+            raise ValueError(f"{prefix}: the file is {name}, not a .npy, .npz or .safetensors file; {remedy}")
 
 
-def refuse_archive(names, where) -> NoReturn:
+def refuse_archive(names, prefix) -> NoReturn:
     """Raise the error for a ZIP archive of other things than arrays.
 
     Raises
@@ -80,4 +80,4 @@ def refuse_archive(names, where) -> NoReturn:
         if any(one.endswith(end) for one in names):
             name, remedy = kind, cure
             break
-    raise ValueError(f"{where}: the file is {name}, not an .npz file; {remedy}")
+    raise ValueError(f"{prefix}: the file is {name}, not an .npz file; {remedy}")

@@ -40,8 +40,8 @@ def open_format(source):
     >>> open_format(open_source(len(text).to_bytes(8, "little") + text + b"x", "load")).names
     ['w']
     """
-    size, where = source.size, source.where
-    first = read_bytes(source, min(size, 4096), 0, where)
+    size, prefix = source.size, source.prefix
+    first = read_bytes(source, min(size, 4096), 0, prefix)
     if first[:6] == MAGIC:
         return NpyFormat(source, first)
     if first[:4] in _ZIP:
@@ -53,16 +53,16 @@ def open_format(source):
     if not begins_header:
         from ._other_formats import refuse  # loaded for files that are not read
 
-        refuse(first, where)
+        refuse(first, prefix)
     if size < 10 or (length > LONGEST_HEADER and not begins_header):
-        raise ValueError(f"{where}: not a .npy, .npz or .safetensors file: it has {size} bytes and begins with "
+        raise ValueError(f"{prefix}: not a .npy, .npz or .safetensors file: it has {size} bytes and begins with "
                          f"{quoted(first[:8])}{source.hint}")  # fmt: skip
     if length > LONGEST_HEADER:
-        raise ValueError(f"{where}: the header length is {length} bytes; at most {LONGEST_HEADER} are read")
+        raise ValueError(f"{prefix}: the header length is {length} bytes; at most {LONGEST_HEADER} are read")
     if 8 + length > size:
-        raise ValueError(f"{where}: the file is cut off: its header has {length} bytes, the file {size}")
-    text = first[8 : 8 + length] if 8 + length <= len(first) else read_bytes(source, length, 8, where)
-    return SafetensorsFormat(source, Header(text, size - 8 - length, where), 8 + length)
+        raise ValueError(f"{prefix}: the file is cut off: its header has {length} bytes, the file {size}")
+    text = first[8 : 8 + length] if 8 + length <= len(first) else read_bytes(source, length, 8, prefix)
+    return SafetensorsFormat(source, Header(text, size - 8 - length, prefix), 8 + length)
 
 
 def _fresh(shape, dtype, padded):
@@ -112,7 +112,7 @@ class SafetensorsFormat:
             out is not None and out.dtype == dtype and out.is_contiguous and on_host(out) and not _is_padded(out)
         )
         made = out if is_direct else _fresh(shape, dtype, False)
-        read_into(self._source, memoryview(raw_bytes(made)), self._start + begin, self._header.where, add)
+        read_into(self._source, memoryview(raw_bytes(made)), self._start + begin, self._header.prefix, add)
         if out is not None and not is_direct:
             out[...] = made
         return made
@@ -144,14 +144,14 @@ class _Arrays:
 
     def _dtype(self, name, dtype):
         """The element type of an array; raw elements are of the type that the caller names."""
-        header, _, where = self._find(name)
+        header, _, prefix = self._find(name)
         if header.dtype is not None:
             return header.dtype
         if dtype is None:
-            raise TypeError(f"{where}: elements of type {header.descr!r} have lost their type; name it: "
+            raise TypeError(f"{prefix}: elements of type {header.descr!r} have lost their type; name it: "
                             f"load(path, dtype='bfloat16')")  # fmt: skip
         if -(-dtype.bits * dtype.lanes // 8) != header.itemsize:
-            raise TypeError(f"{where}: raw elements of {header.itemsize} bytes are not of type {dtype}")
+            raise TypeError(f"{prefix}: raw elements of {header.itemsize} bytes are not of type {dtype}")
         return dtype
 
     def view(self, data, name, dtype):
@@ -203,24 +203,24 @@ class NpyFormat(_Arrays):
     name = "npy"
 
     def __init__(self, source, first):
-        where = source.where
+        prefix = source.prefix
         self._source, self.names = source, [_ONLY]
-        length = header_length(first, where)
+        length = header_length(first, prefix)
         if length > len(first):
-            first = read_bytes(source, min(source.size, length), 0, where)
-        self._header = read_header(first, where)
+            first = read_bytes(source, min(source.size, length), 0, prefix)
+        self._header = read_header(first, prefix)
         self.end = self._header.start + self._header.nbytes
         if self.end > source.size:
             raise ValueError(
-                f"{where}: the file is cut off: shape {self._header.shape} of {self._header.descr} takes "
+                f"{prefix}: the file is cut off: shape {self._header.shape} of {self._header.descr} takes "
                 f"{self._header.nbytes} bytes behind the header, the file has {source.size - self._header.start}"
             )
 
     def _find(self, name):
-        return self._header, 0, self._source.where
+        return self._header, 0, self._source.prefix
 
     def _read_bytes(self, name, data, add):
-        read_into(self._source, data, self._header.start, self._source.where, add)
+        read_into(self._source, data, self._header.start, self._source.prefix, add)
 
 
 class NpzFormat(_Arrays):
@@ -236,7 +236,7 @@ class NpzFormat(_Arrays):
 
     def _find(self, name):
         header, begin = self._archive.header(name)
-        return header, begin, f"{self._archive.where}: {quoted(name, 60)}"
+        return header, begin, f"{self._archive.prefix}: {quoted(name, 60)}"
 
     def _read_bytes(self, name, data, add):
         self._archive.read(name, data, add)
@@ -262,14 +262,14 @@ def load_all(file, names, dtype, device, packed):
     device = None if device is None else as_device(device)
     form = file._format
     if names is not None and form.name == "npy":
-        raise ValueError(f"{file._source.where}: names are for files of many tensors; a .npy file has one")
+        raise ValueError(f"{file._source.prefix}: names are for files of many tensors; a .npy file has one")
     wanted = form.names if names is None else names
     for name in wanted:
         file._check(name)
     if names is None and dtype is None and device is None and form.name == "safetensors" and file._maps():
         return form.views(file._bytes)
     total = 0 if file._maps() else sum(form.info(name).nbytes for name in wanted)
-    with progress(file._source.where, total) as add:
+    with progress(file._source.prefix, total) as add:
         made = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
     return made[_ONLY] if form.name == "npy" else made
 

@@ -83,7 +83,7 @@ cdef class Header:
     ----------
     text : bytes, the header as it is in the file
     nbytes : int, of data behind it
-    where : str, what messages begin with
+    prefix : str, what messages begin with
 
     Raises
     ------
@@ -101,7 +101,7 @@ cdef class Header:
 
     cdef readonly list names
     cdef readonly dict metadata
-    cdef readonly str where
+    cdef readonly str prefix
     cdef dict _index
     cdef Entry* _entries
     cdef int64_t* _dims
@@ -110,8 +110,8 @@ cdef class Header:
     cdef const char* _at
     cdef const char* _end
 
-    def __cinit__(self, bytes text, int64_t nbytes, str where):
-        self.names, self.metadata, self.where, self._index = [], {}, where, {}
+    def __cinit__(self, bytes text, int64_t nbytes, str prefix):
+        self.names, self.metadata, self.prefix, self._index = [], {}, prefix, {}
         self._start = self._at = <const char*>text
         self._end = self._start + len(text)
         self._read()
@@ -159,7 +159,7 @@ cdef class Header:
         cdef Tensor made
         cdef int i
         if entry.end > data.impl.dl.shape[0]:
-            raise ValueError(f"{self.where}: the data has {data.impl.dl.shape[0]} bytes, a tensor ends at {entry.end}")
+            raise ValueError(f"{self.prefix}: the data has {data.impl.dl.shape[0]} bytes, a tensor ends at {entry.end}")
         place.ndim = entry.ndim
         place.offset = entry.begin
         for i in range(entry.ndim):
@@ -172,7 +172,7 @@ cdef class Header:
     # -- the grammar
 
     cdef int _fail(self, str what) except -1:
-        raise ValueError(f"{self.where}: {what}, at byte {self._at - self._start} of the header")
+        raise ValueError(f"{self.prefix}: {what}, at byte {self._at - self._start} of the header")
 
     cdef inline char _peek(self) noexcept:
         """The next character that is no white space; 0 at the end."""
@@ -373,7 +373,7 @@ cdef class Header:
             self._room = 2 * self._room + 64
             entries = <Entry*>PyMem_Realloc(self._entries, self._room * sizeof(Entry))
             if entries == NULL:
-                raise MemoryError(f"{self.where}: allocation failed for {self._room} entries")
+                raise MemoryError(f"{self.prefix}: allocation failed for {self._room} entries")
             self._entries = entries
         return &self._entries[self._count]
 
@@ -382,7 +382,7 @@ cdef class Header:
         cdef int64_t room = 2 * self._dims_room + 256
         dims = <int64_t*>PyMem_Realloc(self._dims, room * sizeof(int64_t))
         if dims == NULL:
-            raise MemoryError(f"{self.where}: allocation failed for the shapes of {self._count} entries")
+            raise MemoryError(f"{self.prefix}: allocation failed for the shapes of {self._count} entries")
         self._dims, self._dims_room = dims, room
         return 0
 
@@ -422,7 +422,7 @@ cdef class Header:
         cdef int64_t i, at = 0
         cdef FilePlace* order = <FilePlace*>PyMem_Malloc(self._count * sizeof(FilePlace))
         if order == NULL:
-            raise MemoryError(f"{self.where}: allocation failed for {self._count} offsets")
+            raise MemoryError(f"{self.prefix}: allocation failed for {self._count} offsets")
         try:
             for i in range(self._count):
                 order[i] = FilePlace(self._entries[i].begin, self._entries[i].end, i)
@@ -430,7 +430,7 @@ cdef class Header:
             for i in range(self._count):
                 if order[i].begin != at:
                     kind = "overlaps the one before" if order[i].begin < at else "leaves a hole after the one before"
-                    raise ValueError(f"{self.where}: data_offsets of {quoted(self.names[order[i].number])} begin at "
+                    raise ValueError(f"{self.prefix}: data_offsets of {quoted(self.names[order[i].number])} begin at "
                                      f"{order[i].begin}: the tensor {kind}, which ends at {at}")
                 at = order[i].end
         finally:
@@ -439,8 +439,9 @@ cdef class Header:
 
     cdef int _check_end(self, int64_t at, int64_t nbytes) except -1:
         if at > nbytes:
-            raise ValueError(f"{self.where}: the file is cut off: its tensors take {at} bytes of data, it has {nbytes}")
+            raise ValueError(f"{self.prefix}: the file is cut off: its tensors take {at} bytes of data, it has "
+                             f"{nbytes}")
         if at < nbytes:
-            raise ValueError(f"{self.where}: the file has {nbytes - at} bytes behind its last tensor, which ends at "
+            raise ValueError(f"{self.prefix}: the file has {nbytes - at} bytes behind its last tensor, which ends at "
                              f"{at}")
         return 0

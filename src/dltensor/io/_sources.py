@@ -48,15 +48,15 @@ def open_source(of, func, mode="r"):
         path = checked_path(of, func, "file must be a path, a binary file object, bytes, bytearray or a memoryview")
         file, size = open_regular(path, func, os.O_RDWR if mode == "r+" else os.O_RDONLY)
         return FileSource(file, size, shown(path, func))
-    where = f"{func}: {name_of(of)}"
+    prefix = f"{func}: {name_of(of)}"
     if isinstance(of, io.TextIOBase):
-        raise TypeError(f"{where}: the file is open for text; open it with mode 'rb'")
+        raise TypeError(f"{prefix}: the file is open for text; open it with mode 'rb'")
     if hasattr(of, "seek") and (not hasattr(of, "seekable") or of.seekable()):
-        return _source_of_file(of, where, func) if type(of) in _PLAIN_FILES else ObjectSource(of, where)
+        return _source_of_file(of, prefix, func) if type(of) in _PLAIN_FILES else ObjectSource(of, prefix)
     data = of.read()
     if not isinstance(data, _BUFFERS):
-        raise TypeError(f"{where}: read() must give bytes, got {type(data).__qualname__}")
-    return BufferSource(data, func, where)
+        raise TypeError(f"{prefix}: read() must give bytes, got {type(data).__qualname__}")
+    return BufferSource(data, func, prefix)
 
 
 def name_of(of):
@@ -71,7 +71,7 @@ def name_of(of):
     return f"'{first_line(name, 200)}'" if isinstance(name, str) else type(of).__qualname__
 
 
-def _source_of_file(of, where, func):
+def _source_of_file(of, prefix, func):
     """A file object of Python's own over a file, by a descriptor of our own."""
     if isinstance(of, io.BufferedRandom):
         of.flush()
@@ -79,11 +79,11 @@ def _source_of_file(of, where, func):
     try:
         of.tell()  # an error when another thread has closed it: the number may have been another file's by then
         info = os.fstat(file)
-        check_regular(info.st_mode, where, func)
+        check_regular(info.st_mode, prefix, func)
     except BaseException:
         os.close(file)
         raise
-    return FileSource(file, max(info.st_size - start, 0), where, start, of)
+    return FileSource(file, max(info.st_size - start, 0), prefix, start, of)
 
 
 class _Source:
@@ -111,13 +111,13 @@ class FileSource(_Source):
     ----------
     file : int, a descriptor, which the source closes
     size : int
-    where : str, what messages begin with
+    prefix : str, what messages begin with
     start : int, default 0
     of : file object that has the file too, optional
     """
 
-    def __init__(self, file, size, where, start=0, of=None):
-        self.file, self.size, self.where, self._start, self._of = file, size, where, start, of
+    def __init__(self, file, size, prefix, start=0, of=None):
+        self.file, self.size, self.prefix, self._start, self._of = file, size, prefix, start, of
 
     @property
     def is_local(self):
@@ -135,8 +135,8 @@ class FileSource(_Source):
         from ._mapping import map_file
 
         if os.fstat(self.file).st_size < self._start + self.size:
-            raise ValueError(f"{self.where}: the file was cut off since it was opened")
-        return map_file(self.file, self.size, self._start, mode, self.where)
+            raise ValueError(f"{self.prefix}: the file was cut off since it was opened")
+        return map_file(self.file, self.size, self._start, mode, self.prefix)
 
     def finish(self, offset):
         """Move the file object behind what was read."""
@@ -155,17 +155,17 @@ class BufferSource(_Source):
     ----------
     data : bytes, bytearray or memoryview
     func : str, which messages name
-    where : str, what messages begin with, optional
+    prefix : str, what messages begin with, optional
     """
 
     hint = "; the bytes are read as the contents of a file, a path is given as os.fsdecode(path)"
 
-    def __init__(self, data, func, where=None):
-        self.where = where or f"{func}: {type(data).__qualname__}"
+    def __init__(self, data, func, prefix=None):
+        self.prefix = prefix or f"{func}: {type(data).__qualname__}"
         try:
             self._data = memoryview(data).cast("B")
         except TypeError:
-            raise TypeError(f"{self.where}: the bytes must be contiguous, in C order") from None
+            raise TypeError(f"{self.prefix}: the bytes must be contiguous, in C order") from None
         self.size = len(self._data)
 
     def read_into(self, data, offset):
@@ -180,7 +180,7 @@ class BufferSource(_Source):
         from ._mapping import as_read_only
 
         if mode == "r+" and self._data.readonly:
-            raise ValueError(f"{self.where}: mode 'r+' needs bytes that can be written, such as a bytearray")
+            raise ValueError(f"{self.prefix}: mode 'r+' needs bytes that can be written, such as a bytearray")
         if mode == "c":
             return asarray(self._data, copy=True)
         row = asarray(self._data)
@@ -197,15 +197,15 @@ class ObjectSource(_Source):
     Parameters
     ----------
     of : file object that can seek
-    where : str, what messages begin with
+    prefix : str, what messages begin with
     """
 
     can_map = is_local = False
 
-    def __init__(self, of, where):
+    def __init__(self, of, prefix):
         from _thread import allocate_lock
 
-        self._of, self.where, self._lock = of, where, allocate_lock()
+        self._of, self.prefix, self._lock = of, prefix, allocate_lock()
         self._start = of.tell()
         of.seek(0, os.SEEK_END)
         self.size = max(of.tell() - self._start, 0)
@@ -223,12 +223,14 @@ class ObjectSource(_Source):
                 if count is not None and count <= len(data):
                     data[:count] = got
         if not isinstance(count, int) or not 0 <= count <= len(data):
-            raise OSError(f"{self.where}: expected at most {len(data)} bytes at {offset}, the file object gave {count}")
+            raise OSError(
+                f"{self.prefix}: expected at most {len(data)} bytes at {offset}, the file object gave {count}"
+            )
         return count
 
     def map(self, mode):
         """Raise: such objects have no memory to share."""
-        raise ValueError(f"{self.where}: a {type(self._of).__qualname__} cannot be mapped; pass mmap=False or 'auto'")
+        raise ValueError(f"{self.prefix}: a {type(self._of).__qualname__} cannot be mapped; pass mmap=False or 'auto'")
 
     def finish(self, offset):
         """Move the file object behind what was read."""
@@ -296,7 +298,7 @@ class Stream(io.RawIOBase):
         return count
 
 
-def read_bytes(source, nbytes, offset, where):
+def read_bytes(source, nbytes, offset, prefix):
     """Return exactly so many bytes of a source.
 
     Raises
@@ -313,12 +315,12 @@ def read_bytes(source, nbytes, offset, where):
     while len(data) < nbytes:
         more = source.read(nbytes - len(data), offset + len(data))
         if not more:
-            raise ValueError(f"{where}: the file is cut off: expected {nbytes} bytes at {offset}, got {len(data)}")
+            raise ValueError(f"{prefix}: the file is cut off: expected {nbytes} bytes at {offset}, got {len(data)}")
         data += more
     return data
 
 
-def read_into(source, data, offset, where, progress=None, checksum=None):
+def read_into(source, data, offset, prefix, progress=None, checksum=None):
     """Read bytes of a source into memory.
 
     Parameters
@@ -326,7 +328,7 @@ def read_into(source, data, offset, where, progress=None, checksum=None):
     source : what `open_source` returns
     data : memoryview of bytes, writable
     offset : int, in the source
-    where : str, what messages begin with
+    prefix : str, what messages begin with
     progress : callable, optional, called with the number of bytes of each piece
     checksum : `dltensor.io._npz.Checksum`, optional, to which each piece is added
 
@@ -342,7 +344,7 @@ def read_into(source, data, offset, where, progress=None, checksum=None):
     >>> data = bytearray(2); read_into(open_source(b"abc", "load"), memoryview(data), 1, "example"); data
     bytearray(b'bc')
     """
-    read = _Read(source, data, offset, where, progress, checksum)
+    read = _Read(source, data, offset, prefix, progress, checksum)
     threads = min(num_threads(), len(data) // _LEAST_PER_THREAD) if source.can_map else 1
     if threads > 1:
         read.share(threads - 1)
@@ -353,8 +355,8 @@ def read_into(source, data, offset, where, progress=None, checksum=None):
 class _Read:
     """A read in pieces, which several threads may take in order; the calling thread is one of them."""
 
-    def __init__(self, source, data, offset, where, progress, checksum):
-        self._source, self._data, self._offset, self._where = source, data, offset, where
+    def __init__(self, source, data, offset, prefix, progress, checksum):
+        self._source, self._data, self._offset, self._where = source, data, offset, prefix
         self._pieces = iter(range(0, len(data), _READ_PIECE))
         self._progress, self._checksum = progress, checksum
         self._done, self._error, self._lock = 0, None, None

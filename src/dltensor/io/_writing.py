@@ -37,37 +37,37 @@ def save_as(file, tensors, form, metadata, fsync):
     is_path = isinstance(file, str | bytes | os.PathLike) or not callable(getattr(file, "write", None))
     if is_path:
         path = checked_path(file, "save", "file must be a path or a binary file object")
-        where, name = shown(path, "save"), os.fsdecode(path)
+        prefix, name = shown(path, "save"), os.fsdecode(path)
     else:
         name = getattr(file, "name", None)
-        where, name = f"save: {name_of(file)}", name if isinstance(name, str) else ""
+        prefix, name = f"save: {name_of(file)}", name if isinstance(name, str) else ""
         if isinstance(file, io.TextIOBase):
-            raise TypeError(f"{where}: the file is open for text; open it with mode 'wb'")
-    form = _format_of(name, form, where)
-    total, parts = _parts_of(form, tensors, metadata, where)
-    target = Replacement(path, total, "save", fsync) if is_path else _Stream(file, where, fsync)
-    with progress(where, total) as add, target as new:
+            raise TypeError(f"{prefix}: the file is open for text; open it with mode 'wb'")
+    form = _format_of(name, form, prefix)
+    total, parts = _parts_of(form, tensors, metadata, prefix)
+    target = Replacement(path, total, "save", fsync) if is_path else _Stream(file, prefix, fsync)
+    with progress(prefix, total) as add, target as new:
         for part in _joined(parts):
             new.write(part, add)
 
 
-def _parts_of(form, tensors, metadata, where):
+def _parts_of(form, tensors, metadata, prefix):
     """The size of a file, and its bytes as parts that follow one another."""
     if metadata is not None and form != "safetensors":
-        raise ValueError(f"{where}: .{form} files hold no metadata; .safetensors files do")
-    metadata = _checked_metadata(metadata, where)
+        raise ValueError(f"{prefix}: .{form} files hold no metadata; .safetensors files do")
+    metadata = _checked_metadata(metadata, prefix)
     if form == "npy":
         if isinstance(tensors, Mapping):
-            raise TypeError(f"{where}: a .npy file holds one tensor; save a dictionary as .npz or .safetensors")
+            raise TypeError(f"{prefix}: a .npy file holds one tensor; save a dictionary as .npz or .safetensors")
         t = _on_host(tensors)
-        parts = _as_npy(t, descr_of(t.dtype, where), ALIGNMENT)
+        parts = _as_npy(t, descr_of(t.dtype, prefix), ALIGNMENT)
         return sum(map(len, parts)), parts
     if not isinstance(tensors, Mapping):
-        raise TypeError(f"{where}: a .{form} file holds a dictionary of tensors, got {type(tensors).__qualname__}; "
+        raise TypeError(f"{prefix}: a .{form} file holds a dictionary of tensors, got {type(tensors).__qualname__}; "
                         f"write {{'name': t}}")  # fmt: skip
-    items = [(_checked_name(name, form, where), t) for name, t in list(tensors.items())]
+    items = [(_checked_name(name, form, prefix), t) for name, t in list(tensors.items())]
     sources = {name: _on_host(t) for name, t in items}
-    return (_as_safetensors if form == "safetensors" else _as_npz)(sources, metadata, where)
+    return (_as_safetensors if form == "safetensors" else _as_npz)(sources, metadata, prefix)
 
 
 def _joined(parts):
@@ -90,8 +90,8 @@ def _joined(parts):
 class _Stream:
     """A file object that is written, for a with statement."""
 
-    def __init__(self, file, where, fsync):
-        self._file, self._where, self._fsync = file, where, fsync
+    def __init__(self, file, prefix, fsync):
+        self._file, self._where, self._fsync = file, prefix, fsync
 
     def write(self, data, progress=None):
         """Write bytes, in as many calls as the file object takes."""
@@ -114,46 +114,46 @@ class _Stream:
             os.fsync(self._file.fileno())
 
 
-def _format_of(name, form, where):
+def _format_of(name, form, prefix):
     if form is None:
         suffix = name.rpartition(".")[2].lower()
         if suffix not in _FORMATS or "." not in os.path.basename(name):
-            raise ValueError(f"{where}: the suffix must be .npy, .npz or .safetensors, or format must say which")
+            raise ValueError(f"{prefix}: the suffix must be .npy, .npz or .safetensors, or format must say which")
         return suffix
     if form not in _FORMATS:
         raise ValueError(f"save: format must be one of {', '.join(_FORMATS)}, got {quoted(form)}")
     return form
 
 
-def _checked_metadata(metadata, where):
+def _checked_metadata(metadata, prefix):
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):
-        raise TypeError(f"{where}: metadata must be a dictionary of str, got {type(metadata).__qualname__}")
+        raise TypeError(f"{prefix}: metadata must be a dictionary of str, got {type(metadata).__qualname__}")
     metadata = dict(metadata)
     for key, value in metadata.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise TypeError(f"{where}: metadata must hold str, got {quoted(key, 60)}: {quoted(value, 60)}")
-        _check_unicode(key, where)
-        _check_unicode(value, where)
+            raise TypeError(f"{prefix}: metadata must hold str, got {quoted(key, 60)}: {quoted(value, 60)}")
+        _check_unicode(key, prefix)
+        _check_unicode(value, prefix)
     return metadata
 
 
-def _check_unicode(text, where):
+def _check_unicode(text, prefix):
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{where}: {quoted(text, 60)} holds half of a surrogate pair, which is not Unicode") from None
+        raise ValueError(f"{prefix}: {quoted(text, 60)} holds half of a surrogate pair, which is not Unicode") from None
 
 
-def _checked_name(name, form, where):
+def _checked_name(name, form, prefix):
     if not isinstance(name, str):
-        raise TypeError(f"{where}: names must be str, got {quoted(name, 60)}")
-    length = len(_check_unicode(name, where))
+        raise TypeError(f"{prefix}: names must be str, got {quoted(name, 60)}")
+    length = len(_check_unicode(name, prefix))
     if form == "safetensors" and name == METADATA:
-        raise ValueError(f"{where}: the name {METADATA!r} is taken by the metadata")
+        raise ValueError(f"{prefix}: the name {METADATA!r} is taken by the metadata")
     if form == "npz" and ("\0" in name or length > _LONGEST_NAME):
-        raise ValueError(f"{where}: the name {quoted(name, 60)} has a NUL, or more than {_LONGEST_NAME} bytes")
+        raise ValueError(f"{prefix}: the name {quoted(name, 60)} has a NUL, or more than {_LONGEST_NAME} bytes")
     return name
 
 
@@ -179,7 +179,7 @@ def _as_npy(t, descr, alignment):
     return write_header(descr, shape, fortran_order, alignment), memoryview(raw_bytes(t))
 
 
-def _as_npz(sources, metadata, where):
+def _as_npz(sources, metadata, prefix):
     """The size and the parts of an .npz file."""
     from ._npz import archive_parts, header_alignment  # loaded with the first archive
 
@@ -187,12 +187,12 @@ def _as_npz(sources, metadata, where):
     for name, t in sources.items():
         descr = descrs.get(t.dtype)
         if descr is None:
-            descr = descrs[t.dtype] = descr_of(t.dtype, f"{where}: {quoted(name, 60)}")
+            descr = descrs[t.dtype] = descr_of(t.dtype, f"{prefix}: {quoted(name, 60)}")
         members.append((name, *_as_npy(t, descr, header_alignment)))
     return archive_parts(members)
 
 
-def _as_safetensors(sources, metadata, where):
+def _as_safetensors(sources, metadata, prefix):
     """The size and the parts of a .safetensors file.
 
     Tensors whose sizes are multiples of 256 bytes come first, so that all of them begin at such; the others are in
@@ -205,10 +205,10 @@ def _as_safetensors(sources, metadata, where):
     for number, (name, t) in enumerate(sources.items()):
         dtype = t.dtype
         if dtype not in spelled:
-            raise TypeError(f"{where}: {quoted(name, 60)} has elements of type {t.dtype}, which .safetensors files "
+            raise TypeError(f"{prefix}: {quoted(name, 60)} has elements of type {t.dtype}, which .safetensors files "
                             f"cannot hold; .npz files can")  # fmt: skip
         if dtype.bits < 8 and t.size * dtype.bits % 8:
-            raise ValueError(f"{where}: {quoted(name, 60)} has {t.size} elements of {t.dtype.bits} bits, which end "
+            raise ValueError(f"{prefix}: {quoted(name, 60)} has {t.size} elements of {t.dtype.bits} bits, which end "
                              f"inside a byte; .safetensors files hold whole bytes")  # fmt: skip
         t = t.astype(dtype, padded=False) if _is_padded(t) else t
         data = memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
@@ -223,7 +223,7 @@ def _as_safetensors(sources, metadata, where):
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     if len(text) > 100_000_000:
-        raise ValueError(f"{where}: the header takes {len(text)} bytes; .safetensors files have at most 100000000")
+        raise ValueError(f"{prefix}: the header takes {len(text)} bytes; .safetensors files have at most 100000000")
     return 8 + len(text) + at, [len(text).to_bytes(8, "little") + text, *(place[-1] for place in places)]
 
 
@@ -235,7 +235,7 @@ def map_raw(path, shape, dtype, mode, offset):
     ValueError, TypeError, OSError
         As `memmap`.
     """
-    where = shown(path, "memmap")
+    prefix = shown(path, "memmap")
     dtype, shape, offset = as_dtype(dtype), read_shape(shape, "memmap"), index(offset)
     nbytes = bytes_of(shape, dtype, False, "memmap")
     if not 0 <= offset < 2**63 - nbytes:
@@ -243,13 +243,13 @@ def map_raw(path, shape, dtype, mode, offset):
     if mode == "w+":
         with Replacement(path, offset + nbytes, "memmap") as new:
             os.ftruncate(new.file, offset + nbytes)
-            row = map_file(new.file, nbytes, offset, mode, where)
+            row = map_file(new.file, nbytes, offset, mode, prefix)
         return from_raw(row, shape, dtype)
     file, size = open_regular(path, "memmap", os.O_RDWR if mode == "r+" else os.O_RDONLY)
     try:
         if offset + nbytes > size:
-            raise ValueError(f"{where}: shape {shape} of {dtype} ends at byte {offset + nbytes}, the file at {size}")
-        row = map_file(file, nbytes, offset, mode, where)
+            raise ValueError(f"{prefix}: shape {shape} of {dtype} ends at byte {offset + nbytes}, the file at {size}")
+        row = map_file(file, nbytes, offset, mode, prefix)
     finally:
         os.close(file)
     return from_raw(row, shape, dtype)
