@@ -51,7 +51,7 @@ ALLOWED = {
     ("_core/tensor.pyx", "distributed"): "__dask_tokenize__, which Dask alone calls; it registers the tensors there",
     ("_core/protocols.py", "cuda"): "the stream of __cuda_array_interface__, which only CUDA tensors have",
     ("_ops/elementwise.pyx", "cuda"): "the launch= argument is checked where CUDA reads it",
-    ("_ops/operands.pyx", "cuda"): "loaded with the first operation on a CUDA tensor; it registers what computes there",
+    ("_ops/engine.pyx", "cuda"): "loaded with the first operation on a CUDA tensor; it registers what computes there",
     ("_ops/numpy_dispatch.py", "linalg"): "loaded with the first call of a function of numpy.linalg",
     ("_ops/array_api.py", "cuda"): "the list of devices",
 }
@@ -200,7 +200,7 @@ PLANTED = [
     ("_core/indexing.pyx", "\ndef f():\n    from .._ops import creation\n", "imports _ops/creation"),
     ("_core/format.py", "\nfrom .. import debug\n", "imports debug"),
     ("_core/html.py", "\ndef f():\n    import dltensor\n", "imports __init__"),
-    ("_core/tensor.pyx", "\nfrom .._ops.operands cimport Operand\n", "imports _ops/operands"),
+    ("_core/tensor.pyx", "\nfrom .._ops.arguments cimport Operand\n", "imports _ops/arguments"),
     ("_core/views.pyx", "\nNAME = 1\nfrom dltensor.cuda import _device\n", "imports cuda/_device"),
     ("_core/rounding_plan.py", '\nTABLE = {"round": "dltensor._ops.rounding"}\n', "imports _ops/rounding"),
     ("_ops/creation.py", "\nfrom ..inspection import reading\n", "imports inspection/reading"),
@@ -248,8 +248,8 @@ def test_the_engine_and_the_public_headers_do_not_know_python():
 
 # Where operations ask whether memory is the host's, how often, and why. All else computes through the engine table.
 ASKS_FOR_THE_DEVICE = {
-    "_ops/operands.pxd": (3, "the choice of the engine, and the devices that are one"),
-    "_ops/operands.pyx": (1, "memory of a device is owned, never borrowed"),
+    "_ops/engine.pxd": (3, "the choice of the engine, and the devices that are one"),
+    "_ops/arguments.pyx": (1, "memory of a device is owned, never borrowed"),
     "_ops/casting.pyx": (1, "elements padded to bytes are made on the host only"),
     "_ops/closeness.py": (1, "blocks of a large comparison are compared on the host"),
     "_ops/contractions.pyx": (1, "exact products of vectors: one pass on the host, sums of terms on a device"),

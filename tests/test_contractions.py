@@ -212,7 +212,7 @@ def test_out_of_nan_reductions_is_written_and_returned(name):
     for out in (np.zeros(3, "f4"), dl.zeros(3, dtype="float64")):
         assert getattr(dl, name)(a, axis=1, out=out) is out
         assert np.array_equal(np.asarray(out), getattr(dl, name)(a, axis=1).numpy(), equal_nan=True)
-    with pytest.raises(ValueError, match=r"the result has shape \(3,\), out has \(2,\)"):
+    with pytest.raises(ValueError, match=r"the result has shape \(3,\), out has shape \(2,\)"):
         getattr(dl, name)(a, axis=1, out=np.zeros(2))
     with pytest.raises(TypeError, match="the result is float32, out is int32"):
         getattr(dl, name)(a, axis=1, out=np.zeros(3, "i4"))

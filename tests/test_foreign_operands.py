@@ -62,7 +62,7 @@ def test_anybodys_tensor_is_an_output_or_says_why_not(name):
     assert dl.copy(dl.zeros(3), out) is out
     assert dl.cast(np.array([1, 2, 3], np.uint8), out) is out
     assert dl.asarray(out).tolist() == [1, 2, 3]
-    with pytest.raises(ValueError, match=r"add: the result has shape \(2,\), out has \(3,\)"):
+    with pytest.raises(ValueError, match=r"add: the result has shape \(2,\), out has shape \(3,\)"):
         dl.add(dl.ones(2), 1, out=out)
 
 
@@ -77,3 +77,27 @@ def test_operands_and_output_of_three_frameworks_in_one_call():
     dl.add(torch.arange(6.0)[::2], 1, out=strided)
     assert strided.tolist() == [1, 3, 5]
     assert dl.multiply(torch.ones(2, 3).T, np.float32(2)).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        dl.sum, dl.max, dl.argmin, dl.std, dl.median, dl.nansum, dl.sort, dl.argsort, dl.unique_values, dl.nonzero,
+        dl.cumulative_sum, dl.diff, dl.exp, dl.negative, dl.flip, dl.copy, dl.bincount, dl.count_nonzero,
+        lambda x: dl.astype(x, "float64"),
+        lambda x: dl.top_k(x, 2)[0],
+        lambda x: dl.take(x, [0, 2]),
+        lambda x: dl.take_along_axis(x, [1, 0], axis=0),
+        lambda x: dl.searchsorted(x, [2, 9]),
+        lambda x: dl.searchsorted(dl.asarray([1, 5]), x),
+        lambda x: dl.isin(x, [3, 4]),
+        lambda x: dl.where([True, False, True], x, [7, 8, 9]),
+        lambda x: dl.matmul(x, [1, 2, 3]),
+        lambda x: dl.reshape(x, (3, 1)),
+        lambda x: dl.concat([x, [1]]),
+    ],
+)  # fmt: skip
+def test_functions_take_lists_as_they_take_tensors(call):
+    of_list, of_tensor = call([1, 3, 2]), call(dl.asarray([1, 3, 2]))
+    of_list, of_tensor = (r if isinstance(r, tuple) else (r,) for r in (of_list, of_tensor))
+    assert [(t.tolist(), t.dtype) for t in of_list] == [(t.tolist(), t.dtype) for t in of_tensor]

@@ -433,7 +433,7 @@ def test_operands_and_outputs_that_cannot_be():
         (lambda: dl.add(x, x, x, out=x), TypeError, "add: out was given twice"),
         (lambda: dl.add(x, np.ones(3)), ValueError, r"add: shapes \(2,\) and \(3,\) do not broadcast"),
         (lambda: dl.add(x, x, out=locked), ValueError, "add: out is read-only; write to a copy"),
-        (lambda: dl.add(x, x, out=np.zeros(3)), ValueError, r"add: the result has shape \(2,\), out has \(3,\)"),
+        (lambda: dl.add(x, x, out=np.zeros(3)), ValueError, r"add: the result has shape \(2,\), out has shape \(3,\)"),
         (lambda: dl.add(x, x, out=np.zeros(2, np.int32)), TypeError, "add: the result is float64, out is int32"),
         (lambda: dl.add(x, x, out=dl.broadcast_to(dl.zeros(1, dtype="float64"), (2,))), ValueError, "add: "),
         (lambda: dl.add(x, x, out=5), TypeError, "add: out must be a tensor or a writable object"),

@@ -589,7 +589,7 @@ def test_out_is_written_and_nothing_past_it():
     wide = dl.zeros((2, 1), dtype="float64")
     assert dl.take_along_axis(dl.asarray([[3.0, 1.0], [2.0, 4.0]]), dl.asarray([[1], [0]]), out=wide) is wide
     assert wide.tolist() == [[1], [2]]
-    with pytest.raises(ValueError, match=r"take: the result has shape \(1,\), out has \(3,\)"):
+    with pytest.raises(ValueError, match=r"take: the result has shape \(1,\), out has shape \(3,\)"):
         dl.take(dl.arange(5, dtype="int32"), [4], out=out)
     with pytest.raises(TypeError, match="take: the result is int64, out is int32"):
         dl.take(dl.arange(5), [4, 0, 4], out=out)

@@ -197,7 +197,7 @@ def test_out_is_written_and_returned():
     assert (q.tolist(), r.tolist()) == ([0, 1, 1], [1, 0, 1])
     m = dl.zeros((2, 2))
     assert np.matmul(dl.ones((2, 2)), dl.ones((2, 2)), out=m) is m
-    with pytest.raises(ValueError, match=r"add: the result has shape \(3,\), out has \(4,\)"):
+    with pytest.raises(ValueError, match=r"add: the result has shape \(3,\), out has shape \(4,\)"):
         np.add(sample(), 1, out=dl.zeros(4))
 
 

@@ -29,6 +29,7 @@ from ._core.types import (
 )
 from ._core.types import PACKAGE_VERSION as __version__
 from ._core.views import _rebuild
+from ._ops.arguments import data_ptr
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
 from ._ops.casting import astype, cast, clip, copy, fill, where
@@ -75,7 +76,6 @@ from ._ops.manipulation import (
 )
 from ._ops.matmul import gemm, matmul
 from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
-from ._ops.operands import data_ptr
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.quantiles import histogram, median, quantile
 from ._ops.reductions import *  # noqa: F403  one name per row of reductions.h

@@ -16,6 +16,7 @@ from ._core.types import (
     LinAlgError, as_device, as_dtype,
 )
 from ._ops import array_api
+from ._ops.arguments import data_ptr
 from ._ops.casting import astype, cast, clip, copy, fill, where
 from ._ops.closeness import allclose, array_equal, isclose
 from ._ops.contractions import tensordot, vecdot
@@ -39,7 +40,6 @@ from ._ops.manipulation import (
 )
 from ._ops.matmul import gemm, matmul
 from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
-from ._ops.operands import data_ptr
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.quantiles import histogram, median, quantile
 from ._ops.reductions import all, any, argmax, argmin, count_nonzero, max, mean, min, prod, std, sum, var

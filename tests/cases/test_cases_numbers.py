@@ -201,7 +201,7 @@ def test_case_73_shapes_that_do_not_meet(device):
 
 def test_case_74_out_is_too_small(device):
     out = dl.full((1, 5), 7.0, device=device)
-    with pytest.raises(ValueError, match=r"\(4, 5\), out has \(1, 5\)"):
+    with pytest.raises(ValueError, match=r"\(4, 5\), out has shape \(1, 5\)"):
         dl.add(dl.zeros((4, 5), device=device), 1, out=out)
     assert values(out) == [[7.0] * 5]
 

@@ -141,8 +141,8 @@ class Engine:
         assert number >= 0, dtype
         return number
 
-    def op(self, name, flavour=0):
-        number = self.c.shim_op(flavour, name.encode())
+    def op(self, name, variant=0):
+        number = self.c.shim_op(variant, name.encode())
         assert number >= 0, name
         return number
 
@@ -207,7 +207,7 @@ class Engine:
         operands,
         dtype,
         out=None,
-        flavour=0,
+        variant=0,
         stream=None,
         launch=None,
         out_dtype=None,
@@ -223,8 +223,8 @@ class Engine:
         target = self.flat(out)
         self(
             "elementwise",
-            flavour,
-            self.op(name, flavour),
+            variant,
+            self.op(name, variant),
             self.type(dtype),
             flats,
             len(operands),

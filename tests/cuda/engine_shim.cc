@@ -69,10 +69,10 @@ static int find(const char* const (&names)[n], const char* name) {
     if (std::string(names[i]) == name) return static_cast<int>(i);
   return -1;
 }
-SHIM int shim_op(int flavour, const char* name) {
-  return flavour == 0   ? find(plain, name)
-         : flavour == 1 ? find(saturating, name)
-         : flavour == 2 ? find(real_names, name)
+SHIM int shim_op(int variant, const char* name) {
+  return variant == 0   ? find(plain, name)
+         : variant == 1 ? find(saturating, name)
+         : variant == 2 ? find(real_names, name)
                         : find(twin, name);
 }
 SHIM int shim_op_count() { return sizeof plain / sizeof *plain; }
@@ -108,7 +108,7 @@ SHIM int shim_usage(int device, Usage* out) { return answer(usage(device, out));
 SHIM int shim_reset_peak(int device) { return answer(reset_peak(device)); }
 SHIM int64_t shim_live_blocks() { return memory_stats().live_blocks; }
 
-SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream,
+SHIM int shim_elementwise(int variant, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream,
                           const Launch* launch) {
   Operand operands[3];
   Made* made[3];
@@ -117,7 +117,7 @@ SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int cou
     operands[k] = made[k]->operand;
   }
   Made target(out);
-  const Operation operation{op, static_cast<OpVariant>(flavour), type};
+  const Operation operation{op, static_cast<OpVariant>(variant), type};
   const int fault = answer(elementwise(operation, operands, count, target.operand, {stream, launch}));
   for (int k = 0; k < count; ++k) delete made[k];
   return fault;

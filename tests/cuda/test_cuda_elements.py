@@ -214,9 +214,9 @@ def test_too_many_threads_are_refused(eager):
 def test_saturating_integers_clamp(cuda):
     a = np.array([0, 1, 5, 250, 255], "u1")
     x = cuda.upload(a)
-    assert cuda.run("add", [x, 10], "uint8", flavour=1).get().tolist() == [10, 11, 15, 255, 255]
-    assert cuda.run("add", [x, -10.0], "uint8", flavour=2, scalar_dtype="float64").get().tolist() == [0, 0, 0, 240, 245]
-    assert cuda.run("multiply", [x, 1.5], "uint8", flavour=2, scalar_dtype="float64").get().tolist() == [
+    assert cuda.run("add", [x, 10], "uint8", variant=1).get().tolist() == [10, 11, 15, 255, 255]
+    assert cuda.run("add", [x, -10.0], "uint8", variant=2, scalar_dtype="float64").get().tolist() == [0, 0, 0, 240, 245]
+    assert cuda.run("multiply", [x, 1.5], "uint8", variant=2, scalar_dtype="float64").get().tolist() == [
         0,
         2,
         8,
@@ -224,7 +224,7 @@ def test_saturating_integers_clamp(cuda):
         255,
     ]
     y = cuda.upload(np.array([1, 3, 5, 7, 9, 255, 91], "u1"))
-    assert cuda.run("divide", [y, 2.0], "uint8", flavour=2, scalar_dtype="float64").get().tolist() == [
+    assert cuda.run("divide", [y, 2.0], "uint8", variant=2, scalar_dtype="float64").get().tolist() == [
         0,
         2,
         2,
@@ -233,15 +233,15 @@ def test_saturating_integers_clamp(cuda):
         128,
         46,
     ]
-    assert cuda.run("divide", [cuda.upload(np.array([91], "u1")), 14], "uint8", flavour=1).get().tolist() == [6]
+    assert cuda.run("divide", [cuda.upload(np.array([91], "u1")), 14], "uint8", variant=1).get().tolist() == [6]
 
 
 def test_saturating_fma_takes_signed_factors_and_an_unsigned_addend(cuda):
     a, c = cuda.upload(np.array([-128, -3, 0, 5, 127], "i1")), cuda.upload(np.full(5, 10, "u1"))
-    got = cuda.run("fma", [a, np.int8(2), c], "int8", flavour=3, out_dtype="uint8")
+    got = cuda.run("fma", [a, np.int8(2), c], "int8", variant=3, out_dtype="uint8")
     assert got.get().tolist() == [0, 4, 10, 20, 255]
     b, zero = cuda.upload(np.array([1, 3, 5, -1], "i1")), cuda.upload(np.zeros(4, "u1"))
-    got = cuda.run("fma", [b, np.float64(0.5), zero], "int8", flavour=2, out_dtype="uint8")
+    got = cuda.run("fma", [b, np.float64(0.5), zero], "int8", variant=2, out_dtype="uint8")
     assert got.get().tolist() == [0, 2, 2, 0]
 
 

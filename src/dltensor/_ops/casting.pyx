@@ -7,11 +7,12 @@ from .._core.dlpack cimport NONE, entry_of
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
                              broadcast_strides, computed_types, find_type, numel, store_scalar, type_bool,
                              type_table)
-from .operands cimport (EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, as_engine_operand,
-                        common_device, common_shape, engine_at, fill_operand, finish, hold_without_gil, is_same_place,
-                        own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
-                        read_tensor, release_gil, store_number)
-from .._core.convert cimport view_any
+from .arguments cimport (Operand, as_engine_operand, common_device, common_shape, fill_operand, hold_without_gil,
+                         own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
+                         read_tensor, store_number)
+from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, is_same_place,
+                      release_gil)
+from .._core.convert cimport read_array, view_any
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
                              is_packed, new_empty, new_padded, operations)
@@ -108,11 +109,11 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     cdef DLDevice there
     cdef DLDataType wanted = read_dtype(dtype, "astype")
     if device is not None:
-        return astype(_tensor(x, "astype").to(device), dtype, copy=copy, padded=padded)
+        return astype(read_array(x, "astype").to(device), dtype, copy=copy, padded=padded)
     copy, padded = bool(copy), bool(padded)  # before anything is borrowed: they may run code
     _held = read_operand(x, source, "astype")
     if source.number:
-        raise TypeError(f"astype: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
+        return astype(read_array(x, "astype"), dtype, copy=copy, padded=padded)
     on_host = is_host(<int>source.view.device.device_type)
     if padded and not on_host:
         raise TypeError("astype: elements padded to bytes are made on the host only; move the tensor with to('cpu')")
@@ -125,7 +126,7 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
             raise TypeError(f"astype: {dtype_of(source.view.dtype)} to {dtype_of(wanted)} would drop the imaginary "
                             f"part; take real() first")
     if same and not padded and is_packed(wanted, source.flags) == is_packed(wanted, 0):
-        return copied(_tensor(_held, "astype"), "astype")
+        return copied(read_array(_held, "astype"), "astype")
     common_device(source, 1, &there, "astype")
     made = (new_padded(source.view.ndim, source.view.shape, wanted, "astype") if padded else
             new_empty(source.view.ndim, source.view.shape, wanted, there, "astype"))
@@ -136,14 +137,6 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
 
 cdef object _astype(object x, object dtype, object copy, bint padded):
     return astype(x, dtype, copy=copy, padded=padded)
-
-
-cdef Tensor _tensor(object x, str func):
-    """Convert an argument that must be array_like to a Tensor."""
-    cdef Tensor t = view_any(x, None, func)
-    if t is None:
-        raise TypeError(f"{func}: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
-    return t
 
 
 def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None, offset=None):
@@ -401,9 +394,7 @@ def copy(src, dst=None):
     Tensor([[1, 2],
             [1, 2]], shape=(2, 2), device=cpu, dtype=int64)
     """
-    cdef Tensor source = view_any(src, None, "copy"), target
-    if source is None:
-        raise TypeError(f"copy: expected a tensor, got {type(src).__qualname__}")
+    cdef Tensor source = read_array(src, "copy"), target
     if dst is None:
         return copied(source, "copy")
     target = view_any(dst, False, "copy")

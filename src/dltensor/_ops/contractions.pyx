@@ -26,8 +26,8 @@ from .casting import where
 from .dtypes import isdtype
 from .manipulation import moveaxis, permute_dims, reshape, squeeze, stack
 from .matmul import matmul
-from .nan_reductions import written
-from .operands import check_computes
+from .arguments import written
+from .engine import check_computes
 from .promotion import common_dtype
 from .reductions import rounded_sum, sum
 

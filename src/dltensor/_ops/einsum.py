@@ -11,11 +11,11 @@ from .._core.indexing import axis_of, integer_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
 from . import reductions
+from .arguments import output_of, written
 from .casting import copy
 from .elementwise import multiply, not_equal, subtract
 from .manipulation import moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
-from .nan_reductions import written
 from .promotion import common_dtype
 
 __all__ = ["cross", "einsum", "kron", "outer"]
@@ -311,7 +311,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     dtype = tensors[0].dtype if len(tensors) == 1 else common_dtype("einsum", tensors)
     parts = [_diagonal(x, labels) for x, labels in zip(tensors, terms, strict=True)]
     extents = _extents(parts)
-    target = _target(out, tuple(extents[label] for label in output), dtype)
+    target = output_of(out, tuple(extents[label] for label in output), dtype, "einsum")
     # Sums of logical ands are counted: True unless the number is 0.
     work = DTYPES["int64"] if dtype == _BOOL and (len(parts) > 1 or len(parts[0][1]) > len(output)) else dtype
     parts = [_without_broadcast(t if t.dtype == work else t.astype(work), labels, extents) for t, labels in parts]
@@ -326,20 +326,6 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     if work != dtype:
         result = not_equal(result, 0)
     return result if target is None else copy(result, out)
-
-
-def _target(out, shape, dtype):
-    """`out` as a tensor of the shape and dtype of the result, or None."""
-    if out is None:
-        return None
-    target = asarray(out)
-    if target.shape != shape:
-        raise ValueError(f"einsum: out has shape {target.shape}, the result has {shape}")
-    if target.dtype != dtype:
-        raise TypeError(f"einsum: out is {target.dtype}, the result is {dtype}")
-    if target.readonly:
-        raise ValueError("einsum: out is read-only")
-    return target
 
 
 def outer(x1, x2, /, *, out=None):

@@ -13,15 +13,15 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVI
                              REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
                              computed_types, find_type, numel, op_add, op_clip, op_count, op_divide, op_fma,
                              op_multiply, op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar,
-                             type_bfloat16, type_bool, type_float16, type_float32, type_float64, type_table, type_uint8)
-from .operands cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, Run,
-                        as_engine_operand, common_device, common_shape, engine_at, engine_of, fill_operand, finish,
-                        hold_without_gil, kind_order, loaded_engine, promote_operands, read_number, read_operands,
-                        read_tensor, release_gil, set_launch, store_number)
+                             type_bfloat16, type_bool, type_float16, type_float32, type_float64, type_table)
+from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device, common_shape,
+                         fill_operand, hold_without_gil, kind_order, promote_operands, read_number, read_operands,
+                         read_tensor, store_number)
+from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
+                      engine_of, finish, loaded_engine, release_gil, set_launch)
 from .._core.scalars cimport integer_range, shown, store_exact
-from .._core.tensor cimport Tensor, as_tuple, check_writable, new_empty, new_tensor, operations
-from .._core.types cimport (DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, device_of, dtype_of, kDLCPU,
-                            kDLCUDA)
+from .._core.tensor cimport Tensor, check_writable, new_empty, new_tensor, operations
+from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA
 
 
 from .operation_docs import described
@@ -125,7 +125,7 @@ cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape,
     if type(out) is Tensor:
         read_tensor(<Tensor>out, target)
         check_writable(&target.view, target.flags, func, "out")
-    _check_output(target, ndim, shape, to, device, saturate, func)
+    check_output(&target.view, ndim, shape, type_table[to].dtype, device, SAME_DTYPE if saturate else SAME_KIND, func)
     return None
 
 
@@ -222,28 +222,6 @@ cdef int _run(const EngineTable* engine, const LaunchContext& launch, int op, bi
     cdef PyThreadState* state = release_gil(launch, bytes)
     cdef Status status = engine.element(call, inputs, count, out, launch)
     return finish(state, status, launch, func)
-
-
-cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
-                       str func) except -1:
-    """An output has the result's shape and device, and its dtype or one that it converts to without changing kind."""
-    cdef int i
-    cdef DLDevice here
-    cdef bint same = target.view.ndim == ndim
-    for i in range(ndim):
-        same = same and target.view.shape[i] == shape[i]
-    if not same:
-        raise ValueError(f"{func}: the result has shape {as_tuple(ndim, shape)}, out has "
-                         f"{as_tuple(target.view.ndim, target.view.shape)}")
-    common_device(target, 1, &here, func)
-    if here.device_type != device.device_type or here.device_id != device.device_id:
-        raise ValueError(f"{func}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")
-    if target.type == to or to == type_bool and target.type == type_uint8:
-        return 0
-    if saturate or target.type < 0 or target.type >= computed_types or kind_order(target.type) < kind_order(to):
-        raise TypeError(f"{func}: the result is {type_table[to].name.decode()}, out is {dtype_of(target.view.dtype)}; "
-                        f"give an out of that dtype, or use cast()")
-    return 0
 
 
 # -- comparison with a number -----------------------------------------------------------------------------------------

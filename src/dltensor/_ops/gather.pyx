@@ -14,20 +14,21 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-from .._core.convert cimport view_any
+from .._core.convert cimport read_array, view_any
 
 from .._core.indexing cimport Place, axis_of, locate
 from .._core.native cimport (MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status, broadcast_strides,
-                             computed_types, extent, find_type, is_contiguous, item_bytes, numel, op_add, promote,
-                             same_dtype, type_bool, type_int64, type_table)
+                             computed_types, extent, find_type, is_contiguous, item_bytes, numel, op_add, same_dtype,
+                             type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, assigned_to, check_writable, copied, is_packed,
                              new_empty, operations, view_of)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
                             kDLCPU)
-from .operands cimport (BadIndex, EngineOperand, EngineTable, Indexed, LaunchContext, Operand, PyThreadState,
-                        as_engine_operand, check_device, engine_at, finish, is_same_place, kind_order, read_owned,
-                        release_gil, result_for)
+from .arguments cimport (HOLDS, Operand, as_engine_operand, check_output, deliver, kind_order, read_out, read_owned,
+                         result_for)
+from .engine cimport (BadIndex, EngineOperand, EngineTable, Indexed, LaunchContext, PyThreadState, check_device,
+                      engine_at, finish, is_same_place, release_gil)
 
 from .._core.convert import asarray
 from .._core.types import DeviceError
@@ -971,14 +972,6 @@ def minimum_at(x, indices, values, /):
 
 # -- functions --------------------------------------------------------------------------------------------------------
 
-cdef Tensor _argument(object x, str name, str func):
-    cdef Tensor t = view_any(x, None, func)
-    if t is None:
-        raise TypeError(f"{func}: {name} must be a tensor or an object with __dlpack__, got {_class_of(x)}; asarray() "
-                        f"reads sequences")
-    return t
-
-
 cdef Tensor _indices_argument(object indices, str func):
     """Positions as a tensor of integers; sequences are read."""
     cdef Tensor t
@@ -986,37 +979,19 @@ cdef Tensor _indices_argument(object indices, str func):
     if isinstance(indices, (list, tuple, range)) or PyLong_CheckExact(indices):
         t = _from_list(indices)
     else:
-        t = _argument(indices, "indices", func)
+        t = read_array(indices, func)
     type = find_type(t.impl.dl.dtype)
     if type < 0 or type >= computed_types or kind_order(type) != 1:
         raise IndexError(f"{func}: indices must be integers, got {t.dtype}")
     return t
 
 
-cdef object _deliver(Tensor made, object out, Tensor target, str func):
-    """A result, or `out` after it was written there."""
-    cdef int to, type
-    if target is None:
-        return made
-    if made.shape != target.shape:
-        raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
-    to, type = find_type(target.impl.dl.dtype), find_type(made.impl.dl.dtype)
-    if made.dtype != target.dtype and (to < 0 or type < 0 or promote(type, to) != to):
-        raise TypeError(f"{func}: the result is {made.dtype}, out is {target.dtype}; give an out of that dtype, or use "
-                        f"cast()")
-    assign(target, made, func)
-    return out
-
-
-cdef Tensor _output(object out, str func):
-    cdef Tensor target
-    if out is None:
-        return None
-    target = view_any(out, False, func)
-    if target is None:
-        raise TypeError(f"{func}: out must be a tensor or a writable object with __dlpack__, got {_class_of(out)}")
-    check_writable(&target.impl.dl, target.impl.flags, func, "out")
-    return target
+cdef object _deliver(Tensor result, object out, Tensor target, str func):
+    """Return the result, or `out` after it was written there."""
+    if target is not None:
+        check_output(&target.impl.dl, result.impl.dl.ndim, result.impl.dl.shape, result.impl.dl.dtype,
+                     result.impl.dl.device, HOLDS, func)
+    return deliver(result, target, out, func)
 
 
 def take(x, indices, /, *, axis=None, out=None):
@@ -1070,7 +1045,7 @@ def take(x, indices, /, *, axis=None, out=None):
             made = _short(t, at)
             if made is not None:
                 return made
-    t, target = _argument(x, "x", "take"), _output(out, "take")
+    t, target = read_array(x, "take"), read_out(out, "take")
     if axis is None:
         if t.impl.dl.ndim != 1:
             raise ValueError(f"take: axis may be None for one dimension only, x has shape {t.shape}; give an axis")
@@ -1130,7 +1105,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     [[1], [2]]
     """
     func = "take_along_axis"
-    cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), result
+    cdef Tensor t = read_array(x, func), target = read_out(out, func), at = _indices_argument(indices, func), result
     cdef Tensor packed = None
     if axis is None:
         t, axis = t.reshape((-1,)), 0
@@ -1208,7 +1183,7 @@ def nonzero(x, /):
     >>> [at.tolist() for at in dl.nonzero(dl.asarray([[0, 5], [7, 0]]))]
     [[0, 1], [1, 0]]
     """
-    cdef Tensor t = _argument(x, "x", "nonzero"), made
+    cdef Tensor t = read_array(x, "nonzero"), made
     cdef int type = find_type(t.impl.dl.dtype)
     cdef uint64_t words[64]
     cdef int64_t before[2]

@@ -6,9 +6,9 @@ from libc.stdint cimport int64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
                              broadcast_shapes, computed_types, find_type, type_table)
-from .operands cimport (EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, as_engine_operand,
-                        common_device, engine_at, finish, hold_without_gil, own_operands, promote_operands, release_gil,
-                        kind_order, read_operands, read_tensor)
+from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, common_device, hold_without_gil,
+                         kind_order, own_operands, promote_operands, read_operands, read_tensor)
+from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
 from .._core.scalars cimport plain_number, tag_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
@@ -152,6 +152,7 @@ def matmul(x1, x2, /, out=None):
     cdef int64_t extended_a[4]
     cdef int64_t extended_b[4]
     cdef int64_t extended_out[MAX_DIMS_TWICE]
+    cdef int count = 0
     cdef Tensor made
     if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
         made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, "matmul")
@@ -199,16 +200,11 @@ def matmul(x1, x2, /, out=None):
     zero.i = zero.u = 0
     zero.re = zero.im = 0.0
     if out is not None:
-        same = target.view.ndim == ndim + 2 - left_vector - right_vector
-        for i in range(target.view.ndim if same else 0):
-            same = same and target.view.shape[i] == shape[i + (left_vector and i >= ndim)]
-        if not same:
-            result = [shape[i] for i in range(ndim + 2)
-                      if not (left_vector and i == ndim or right_vector and i == ndim + 1)]
-            raise ValueError(f"matmul: the result has shape {tuple(result)}, out has shape {_shape_of(&target.view)}")
-        if target.type != row:
-            raise TypeError(f"matmul: the result is {dtype_of(type_table[row].dtype)}, out is "
-                            f"{dtype_of(target.view.dtype)}; give an out of that dtype, or use cast()")
+        for i in range(ndim + 2):
+            if not (left_vector and i == ndim or right_vector and i == ndim + 1):
+                extended_out[count] = shape[i]
+                count += 1
+        check_output(&target.view, count, extended_out, type_table[row].dtype, device, SAME_DTYPE, "matmul")
         _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
         _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
         return out

@@ -6,7 +6,8 @@ from .._core.indexing import axes_of, axis_of, integer_of
 from .._core.views import on_host
 from . import elementwise as ops
 from . import reductions
-from .casting import cast, where
+from .arguments import written
+from .casting import where
 from .dtypes import isdtype
 from .manipulation import broadcast_to, concat
 from .promotion import common_dtype, result_type
@@ -343,43 +344,6 @@ def _extreme(reduction, initial, x, axis, keepdims, out):
     found = reduction(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
     result = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
     return written(result, out, reduction.__name__)
-
-
-def written(made, out, func):
-    """Convert a result into `out` and return that, with the checks that reductions make; the result if `out` is None.
-
-    Raises
-    ------
-    ValueError
-        `out` has another shape or is read-only.
-    TypeError
-        `out` has a dtype of a lower kind than the result.
-
-    Examples
-    --------
-    >>> written(dl.asarray([1.5]), dl.zeros(1, dtype="float64"), "f").tolist()
-    [1.5]
-    """
-    if out is None:
-        return made
-    target = asarray(out, copy=False)
-    if target.shape != made.shape:
-        raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
-    if target.dtype != made.dtype and _kind(target.dtype) < _kind(made.dtype):
-        raise TypeError(
-            f"{func}: the result is {made.dtype}, out is {target.dtype}; give an out of that dtype, or convert the "
-            f"result with astype()"
-        )
-    if target.readonly:
-        raise ValueError(f"{func}: out is read-only; give a writable tensor")
-    cast(made, target)  # not `out`, whose protocol would be asked again
-    return out
-
-
-def _kind(dtype):
-    """Where the kind of a dtype comes in the order of kinds; storage dtypes come before all."""
-    kinds = ("bool", "integral", "real floating", "complex floating")
-    return next((place for place, kind in enumerate(kinds) if isdtype(dtype, kind)), -1)
 
 
 def _joined(part, x, axis):

@@ -2,7 +2,7 @@
 """Instruction sets and threads of the CPU engine, and type promotion. Nothing is computed here."""
 from .._core.indexing cimport integer_of
 from .._core.native cimport computed_types, environment, find_type, promote, type_table
-from .operands cimport Operand, kind_order, read_operand
+from .arguments cimport Operand, kind_order, read_operand
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 cdef extern from "native/cpu/features.h" namespace "dlt" nogil:

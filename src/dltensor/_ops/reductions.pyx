@@ -10,17 +10,17 @@ from libc.stdint cimport int64_t, uint64_t
 from .._core.native cimport (BOOLEAN, COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, TRAILING, UNSIGNED, Block, CastOptions,
                              Kind, Status, allocate, broadcast_strides, computed_types, find_type, type_bool,
                              type_complex64, type_complex128, type_float32, type_float64, type_int64, type_table,
-                             type_uint8, type_uint64)
-from .operands cimport (Engine, EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, ReduceOptions,
-                        as_engine_operand, check_device, common_device, engine_at, engine_of, finish, hold_without_gil,
-                        kind_order, loaded_engine, promote_operands, read_operands, read_owned, release_gil,
-                        store_number)
+                             type_uint64)
+from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device,
+                         hold_without_gil, kind_order, promote_operands, read_operands, read_owned, store_number)
+from .engine cimport (Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, ReduceOptions, check_device,
+                      engine_at, engine_of, finish, loaded_engine, release_gil)
+from .._core.convert cimport read_array
 from .._core.indexing cimport axis_of, sequence_of
 from .._core.scalars cimport plain_number, shown
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA, read_dtype
 
-from .._core.convert import asarray
 from .._core.types import as_dtype
 from .reduction_docs import described_reduction
 
@@ -320,7 +320,9 @@ cdef object _general(int reduction, ReduceArguments* arguments):
         output = arguments.out
     _held = read_operands(passed, count, output, operands, used, func)
     if operands[0].number:
-        raise TypeError(f"{func}: expected a tensor, got {type_name(<object>arguments.x)}; asarray() makes one")
+        element = read_array(<object>arguments.x, func)
+        arguments.x = <PyObject*>element
+        return _general(reduction, arguments)
     common_device(operands, count + (output != NULL), &device, func)
     type = promote_operands(operands, 1, func)
     if dtype >= 0:
@@ -342,10 +344,6 @@ cdef object _general(int reduction, ReduceArguments* arguments):
 
 cdef uint64_t _all_axes(int ndim) noexcept:
     return ~<uint64_t>0 if ndim == 64 else (<uint64_t>1 << ndim) - 1
-
-
-cdef str type_name(object x):
-    return type(x).__qualname__
 
 
 cdef list _kinds_of(int reduction):
@@ -442,7 +440,8 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
         mask.strides = mask_strides
         mask_view = &mask
     if out is not None:
-        _check_output(output, ndim, kept, to, options.saturate, func)
+        check_output(&output.view, ndim, kept, type_table[to].dtype, device,
+                     SAME_DTYPE if options.saturate else SAME_KIND, func)
         direct = overlap(output.view, x[0]) == OVERLAP_NONE and (
             count == 1 or overlap(output.view, operands[1].view) == OVERLAP_NONE)
     result = None if direct else new_empty(ndim, kept, output.view.dtype if out is not None else type_table[to].dtype,
@@ -511,23 +510,6 @@ cdef int _check_mask(Operand* mask, const DLTensor* x, int64_t* strides, const R
     return 0
 
 
-cdef int _check_output(Operand* output, int ndim, const int64_t* shape, int to, bint saturate, str func) except -1:
-    """An output has the result's shape, and its dtype or one that it converts to without changing kind."""
-    cdef int i
-    cdef bint same = output.view.ndim == ndim
-    for i in range(ndim if same else 0):
-        same = same and output.view.shape[i] == shape[i]
-    if not same:
-        raise ValueError(f"{func}: the result has shape {as_tuple(ndim, shape)}, out has "
-                         f"{as_tuple(output.view.ndim, output.view.shape)}")
-    if output.type == to or to == type_bool and output.type == type_uint8:
-        return 0
-    if (saturate or output.type < 0 or output.type >= computed_types or kind_order(output.type) < kind_order(to)):
-        raise TypeError(f"{func}: the result is {type_table[to].name.decode()}, out is {dtype_of(output.view.dtype)}; "
-                        f"give an out of that dtype, or convert the result with astype()")
-    return 0
-
-
 def rounded_sum(x, axes, dtype, str func):
     """Return the exact sum of a float64 tensor of ours along a tuple of axes, rounded once to another float dtype.
 
@@ -584,7 +566,7 @@ def computable(x, str func):
     DeviceError
         It is on another device.
     """
-    cdef Tensor t = asarray(x)
+    cdef Tensor t = read_array(x, func)
     check_device(t, func)
     return t
 

@@ -7,8 +7,9 @@ from .._core.native cimport MAX_DIMS, Status, computed_types, find_type, numel, 
 
 from .._core.tensor cimport Tensor
 from .._core.types cimport dtype_of, read_dtype
-from .operands cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Scan, check_device, deliver,
-                        engine_at, finish, read_output, read_owned, release_gil, result_for)
+from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
+from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Scan, check_device, engine_at, finish,
+                      release_gil)
 
 from .._core.convert import asarray
 from .._core.tensor import set_functions
@@ -101,7 +102,7 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
     for d in range(ndim):
         shape[d] = x.impl.dl.shape[d]
     shape[along] += initial
-    target = None if out is None else read_output(out, x, ndim, shape, type_table[row].dtype, False, func)
+    target = None if out is None else read_output(out, x, ndim, shape, type_table[row].dtype, SAME_DTYPE, func)
     written = result = result_for(target, x, ndim, shape, type_table[row].dtype, func)
     if initial:
         result[(slice(None),) * along + (0,)] = 1 if op == PRODUCT or op == SATURATING_PRODUCT else 0

@@ -3,17 +3,17 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
+from .._core.convert cimport read_array
 from .._core.errors cimport check_status
 from .._core.indexing cimport integer_of
 from .._core.native cimport (REAL, SIGNED, UNSIGNED, Status, computed_types, find_type, numel, type_float64,
                              type_int64, type_table)
-from .._core.tensor cimport Tensor, assign, new_empty
+from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
-from .operands cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, read_owned,
-                        release_gil, result_for)
+from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
+from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
 
-from .sorting cimport (any_tensor, as_operand, beside, computed_tensor, converted, ordered_anywhere, rest_of,
-                       writable_output)
+from .sorting cimport as_operand, beside, computed_tensor, converted, ordered_anywhere, rest_of
 
 from .._core.foreign_text import quoted
 from .casting import cast, where
@@ -99,24 +99,16 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     if rest:
         after = rest > 0
     if sorter is not None:
-        order = beside(any_tensor(sorter, "searchsorted", "sorter"), values, "searchsorted", "sorter", "x1")
+        order = beside(read_array(sorter, "searchsorted"), values, "searchsorted", "sorter", "x1")
         if order.shape != values.shape:
             raise ValueError(f"searchsorted: sorter must have the shape of x1, {values.shape}, got {order.shape}")
         _check_integers(order, "searchsorted", "sorter")
         order = converted(order, type_int64, "searchsorted")
         values = _taken_in_order(values, order)
-    if out is not None:
-        target = beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "searchsorted",
-                        "out", "x1")
-        if target.shape != wanted.shape:
-            raise ValueError(f"searchsorted: the result has shape {wanted.shape}, out has shape {target.shape}")
-        if find_type(target.impl.dl.dtype) != type_int64:
-            raise TypeError(f"searchsorted: the result is int64, out is {target.dtype}; give an out of int64")
+    target = read_output(out, values, wanted.impl.dl.ndim, wanted.impl.dl.shape, type_table[type_int64].dtype,
+                         SAME_DTYPE, "searchsorted")
     places = _places(values, wanted, type, after) if type >= 0 else _exact_places(values, wanted, after)
-    if out is None:
-        return places
-    assign(target, places, "searchsorted")
-    return out
+    return deliver(places, target, out, "searchsorted")
 
 
 cdef Tensor _places(Tensor values, Tensor wanted, int type, bint after):

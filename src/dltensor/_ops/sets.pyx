@@ -7,10 +7,11 @@ from libc.stdint cimport int64_t, uint8_t
 from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, REAL, Block, Status, computed_types, find_type, numel, release,
                              type_bool, type_int64, type_table)
-from .._core.tensor cimport Tensor, assign, new_empty
+from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
-from .sorting cimport any_tensor, as_operand, beside, computed_tensor, converted, in_order, rest_of, writable_output
+from .arguments cimport SAME_DTYPE, deliver, read_output
+from .sorting cimport as_operand, computed_tensor, converted, in_order, rest_of
 
 from .casting import astype
 from .creation import full, ones, zeros
@@ -338,21 +339,16 @@ def isin(x1, x2, /, *, invert=False, out=None):
     if type(x1) in numbers and type(x2) in numbers:
         raise TypeError("isin: expected a tensor for x1 or x2, got two numbers; make one with asarray()")
     if type(x1) in numbers:
-        values = computed_tensor(x2, "isin", "x2")
+        values = computed_tensor(x2, "isin")
         elements = as_operand(x1, values, "isin", "x1", "x2")
     else:
-        elements = computed_tensor(x1, "isin", "x1")
+        elements = computed_tensor(x1, "isin")
         values = as_operand(x2, elements, "isin", "x2", "x1")
     row = _compared_type(elements, values)
     if rest_of(x1, elements) or rest_of(x2, values):
         values = values.reshape((-1,))[:0]  # no element has such a value
-    if out is not None:
-        target = beside(any_tensor(writable_output(out, "isin"), "isin", "out"), elements, "isin", "out", "x1")
-        if target.shape != elements.shape:
-            raise ValueError(f"isin: the result has shape {elements.shape}, out has shape {target.shape}; give an out "
-                             f"of that shape")
-        if find_type(target.impl.dl.dtype) != type_bool:
-            raise TypeError(f"isin: the result is bool, out is {target.dtype}; give an out of bool")
+    target = read_output(out, elements, elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype,
+                         SAME_DTYPE, "isin")
     if row < 0:
         elements, values = _members(elements, values)
         row = find_type(elements.impl.dl.dtype)
@@ -366,10 +362,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
         with nogil:
             status = isin_tensor(<uint8_t*>result.impl.dl.data, elements.impl.dl, values.impl.dl, opposite)
         check_status(status, "isin")
-    if target is None:
-        return result
-    assign(target, result, "isin")
-    return out
+    return deliver(result, target, out, "isin")
 
 
 cdef int _compared_type(Tensor elements, Tensor values) except -2:

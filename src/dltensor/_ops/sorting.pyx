@@ -5,15 +5,16 @@ from math import inf
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from .._core.convert cimport view_any
+from .._core.convert cimport read_array
 from .._core.errors cimport check_status
 from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU
-from .operands cimport (EngineOperand, EngineTable, LaunchContext, Operand, PyThreadState, check_device, deliver,
-                        engine_at, finish, is_same_place, kind_order, own_operands, promote_operands, read_operands,
-                        read_output, read_owned, release_gil, result_for)
+from .arguments cimport (HOLDS, SAME_DTYPE, Operand, deliver, kind_order, promote_operands, read_operands, read_output,
+                         read_owned, result_for)
+from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device, engine_at, finish,
+                      is_same_place, release_gil)
 from .._core.scalars cimport integer_range
 
 from .._core.convert import asarray
@@ -31,22 +32,9 @@ _cpu.device_type = kDLCPU
 _cpu.device_id = 0
 
 
-cdef Tensor any_tensor(object x, str func, str what="x"):
-    """An argument as a tensor, which owns what it shows."""
-    cdef Tensor t
-    if type(x) is Tensor:
-        t = <Tensor>x
-    else:
-        t = view_any(x, None, func)
-        if t is None:
-            raise TypeError(f"{func}: {what} must be a tensor or an object with __dlpack__, got {type(x).__qualname__};"
-                            f" asarray() reads numbers and sequences")
-    return t
-
-
-cdef Tensor computed_tensor(object x, str func, str what="x"):
-    """An argument as a tensor on the host or a device that computes."""
-    cdef Tensor t = any_tensor(x, func, what)
+cdef Tensor computed_tensor(object x, str func):
+    """Read an argument as a tensor on the host or a device that computes."""
+    cdef Tensor t = read_array(x, func)
     check_device(t, func)
     return t
 
@@ -56,7 +44,7 @@ cdef Tensor ordered_anywhere(object x, str func, str what="x"):
     if type(x) is Tensor and has_order(find_type((<Tensor>x).impl.dl.dtype)):
         check_device(<Tensor>x, func)
         return <Tensor>x
-    return _check_order(computed_tensor(x, func, what), func, what)
+    return _check_order(computed_tensor(x, func), func, what)
 
 
 cdef Tensor beside(Tensor t, Tensor other, str func, str what, str name):
@@ -75,14 +63,6 @@ cdef Tensor _check_order(Tensor t, str func, str what):
     return t
 
 
-cdef object writable_output(object out, str func):
-    cdef Operand operand
-    cdef PyObject* used
-    cdef list held = read_operands(NULL, 0, <PyObject*>out, &operand, &used, func) or []
-    own_operands(&used, 1, &operand, held, func)
-    return <object>used
-
-
 cdef Tensor in_order(Tensor t, str func):
     """The tensor itself if it is contiguous, else a copy."""
     return t if is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides) else copied(t, func)
@@ -99,7 +79,7 @@ cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
     if type(x) in (bool, int, float, complex):
         number = _number_beside(x, other, func)
         return number if is_same_place(number.impl.dl.device, other.impl.dl.device) else number.to(other.device)
-    return beside(computed_tensor(x, func, what), other, func, what, name)
+    return beside(computed_tensor(x, func), other, func, what, name)
 
 
 cdef int rest_of(object x, Tensor t) except -2:
@@ -169,7 +149,8 @@ cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, 
     cdef Tensor target = None, output
     cdef EngineOperand place
     if out is not None:
-        target = read_output(out, x, x.impl.dl.ndim, x.impl.dl.shape, dtype, not indices, func)
+        target = read_output(out, x, x.impl.dl.ndim, x.impl.dl.shape, dtype, SAME_DTYPE if indices else HOLDS,
+                             func)
     output = result_for(target, x, x.impl.dl.ndim, x.impl.dl.shape, dtype, func)
     read_owned(output, &place)
     if indices:

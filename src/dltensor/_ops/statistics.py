@@ -6,10 +6,10 @@ from .._core.indexing import axes_of
 from .._core.types import as_dtype
 from . import elementwise as ops
 from . import reductions
+from .arguments import written
 from .casting import where
 from .dtypes import isdtype
 from .manipulation import broadcast_to, permute_dims, reshape
-from .nan_reductions import written
 from .promotion import common_dtype
 from .reductions import dtype_of_statistic
 

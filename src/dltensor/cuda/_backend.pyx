@@ -13,8 +13,8 @@ from libc.string cimport memcpy
 from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event,
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport Block, contiguous_strides, is_contiguous, type_table, type_uint8
-from .._ops.operands cimport (CudaLaunch, Engine, EngineOperand, EngineTable, FourierCall,
-                              LaunchContext, Operand, Run, read_owned, read_tensor, set_engine)
+from .._ops.arguments cimport read_owned
+from .._ops.engine cimport CudaLaunch, Engine, EngineOperand, EngineTable, FourierCall, LaunchContext, Run, set_engine
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -31,26 +31,19 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     Status allocate_managed(int, size_t, Block**) noexcept
 
 cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
-    cppclass Native "dlt::cuda::Operand":
-        Native()
-        Native(const DLTensor*, Block*)
-        @staticmethod
-        Native scalar(int, const void*)
-    cppclass Where:
-        NativeStream* stream
-        const NativeLaunch* launch
     Status runs_here(int, int, int, int, int64_t, const Run*, int, bint, Run*) noexcept
-    Status native_copy "dlt::cuda::copy"(const Native&, const Native&, const Where&) noexcept
+    Status native_copy "dlt::cuda::copy"(const EngineOperand&, const EngineOperand&, const LaunchContext&) noexcept
     const EngineTable cuda_engine
-    Status to_host(void*, const Native&, NativeStream&) noexcept
-    Status from_host(const void*, const Native&, NativeStream&) noexcept
-    Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
+    Status to_host(void*, const EngineOperand&, NativeStream&) noexcept
+    Status from_host(const void*, const EngineOperand&, NativeStream&) noexcept
+    Status to_pinned(const EngineOperand&, NativeStream&, Block**, CUevent*) noexcept
 
 cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
     Status reduce_rows_here(int, int, int, double, const Run&, int64_t, int64_t, int64_t, int, Run*) noexcept
 
 cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
-    Status native_fourier "dlt::cuda::fourier"(const FourierCall&, const Native&, const Native&, const Where&) noexcept
+    Status native_fourier "dlt::cuda::fourier"(const FourierCall&, const EngineOperand&, const EngineOperand&,
+                                               const LaunchContext&) noexcept
 
 cdef inline bint _is_cuda(DLDevice device) noexcept:
     return device.device_type == kDLCUDA or device.device_type == kDLCUDAManaged
@@ -58,54 +51,42 @@ cdef inline bint _is_cuda(DLDevice device) noexcept:
 
 # -- operands ---------------------------------------------------------------------------------------------------------
 
-cdef inline Native _native(const Operand* operand) noexcept:
-    if operand.number:
-        return Native.scalar(operand.type, operand.element)
-    return Native(&operand.view, operand.block)
-
-
-cdef void _read(Tensor t, Operand* out) noexcept:
-    """A tensor whose elements are only moved: elements padded to bytes are moved as bytes."""
-    read_tensor(t, out)
-    if out.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        out.view.dtype = type_table[type_uint8].dtype
-        out.type = type_uint8
-
-
-cdef int _place(const Operand* out, object launch, Where* func, NativeLaunch* settings) except -1:
-    """The stream of the work, and launch settings if set."""
-    func.stream = stream_on(out.view.device.device_id)
-    func.launch = NULL
-    if launch is not None:
-        read_launch(launch, settings, "launch")
-        func.launch = settings
-    return 0
+cdef void _read_moved(Tensor t, DLTensor* view, EngineOperand* out) noexcept:
+    """Read a tensor whose elements are only moved: those padded to bytes are moved as bytes, by `view`."""
+    read_owned(t, out)
+    if out.padded:
+        view[0] = t.impl.dl
+        view.dtype = type_table[type_uint8].dtype
+        out.tensor = view
+        out.padded = False
 
 
 # -- the engine -------------------------------------------------------------------------------------------------------
 
-cdef int _fourier(const FourierCall* call, const Operand* x, const Operand* out) except -1:
-    cdef Where func
-    cdef Native given = _native(x), target = _native(out)
+cdef int _fourier(const FourierCall* call, Tensor x, Tensor out) except -1:
+    cdef LaunchContext launch
+    cdef EngineOperand source, target
     cdef Status status
-    _place(out, None, &func, NULL)
+    read_owned(x, &source)
+    read_owned(out, &target)
+    _launch_on(out.impl.dl.device.device_id, &launch)
     with nogil:
-        status = native_fourier(call[0], given, target, func)
+        status = native_fourier(call[0], source, target, launch)
     return check(status)
 
 
 cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
                       int64_t inner, Tensor made) except -1:
-    cdef Run given, target
+    cdef Run rows, target
     cdef Status status
     made.impl.dl.dtype = type_table[to].dtype
     made.impl.dl.device = x.impl.dl.device
-    given.data, given.block, given.number = <char*>x.impl.dl.data + x.impl.dl.byte_offset, x.impl.block, False
+    rows.data, rows.block, rows.number = <char*>x.impl.dl.data + x.impl.dl.byte_offset, x.impl.block, False
     target.data = NULL
     target.block = NULL
     target.number = False
     with nogil:  # as in _same
-        status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, given, outer, count, inner,
+        status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, rows, outer, count, inner,
                                   to, &target)
     made.impl.block = target.block
     made.impl.dl.data = target.data
@@ -209,30 +190,28 @@ cdef Tensor _like(Tensor t, DLDevice device, str func):
 
 cdef int _copy(Tensor source, Tensor target) except -1:
     """Elements from device to device, broadcast; ordered on the target's stream."""
-    cdef Operand a, b
-    cdef Native given, out
-    cdef Where func
+    cdef DLTensor views[2]
+    cdef EngineOperand x, out
+    cdef LaunchContext launch
     cdef Status status
-    _read(source, &a)
-    _read(target, &b)
-    given, out = _native(&a), _native(&b)
-    _place(&b, None, &func, NULL)
+    _read_moved(source, &views[0], &x)
+    _read_moved(target, &views[1], &out)
+    _launch_on(target.impl.dl.device.device_id, &launch)
     with nogil:
-        status = native_copy(given, out, func)
+        status = native_copy(x, out, launch)
     return check(status)
 
 
 cdef int _upload(Tensor source, Tensor target, str func) except -1:
     """Elements of host memory to a tensor of the same shape on a device."""
-    cdef Operand b
-    cdef Native out
+    cdef DLTensor view
+    cdef EngineOperand out
     cdef NativeStream* stream = stream_on(target.impl.dl.device.device_id)
     cdef void* data
     cdef Status status
     if not is_contiguous(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides):
         source = copied(source, func)
-    _read(target, &b)
-    out = _native(&b)
+    _read_moved(target, &view, &out)
     data = source.impl.dl.data
     with nogil:
         status = from_host(data, out, stream[0])
@@ -241,15 +220,14 @@ cdef int _upload(Tensor source, Tensor target, str func) except -1:
 
 cdef int _download(Tensor source, Tensor target) except -1:
     """Elements of a device to host memory in C order; waits."""
-    cdef Operand a
-    cdef Native given
+    cdef DLTensor view
+    cdef EngineOperand x
     cdef NativeStream* stream = stream_on(source.impl.dl.device.device_id)
     cdef void* data = target.impl.dl.data
     cdef Status status
-    _read(source, &a)
-    given = _native(&a)
+    _read_moved(source, &view, &x)
     with nogil:
-        status = to_host(data, given, stream[0])
+        status = to_host(data, x, stream[0])
     return check(status)
 
 
@@ -292,7 +270,7 @@ cdef int fill_device(Tensor t, object value, str func) except -1:
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can write; use the framework that "
                           f"made it")
-    launch.stream = stream_on(t.impl.dl.device.device_id)
+    _launch_on(t.impl.dl.device.device_id, &launch)
     read_owned(t, &place)
     with nogil:
         status = cuda_engine.fill(element, place, launch)
@@ -397,8 +375,8 @@ cdef object transfer_to_host(Tensor t, object copy):
     cdef Transfer made = Transfer.__new__(Transfer)
     cdef Tensor arriving
     cdef NativeStream* stream
-    cdef Operand source
-    cdef Native given
+    cdef DLTensor view
+    cdef EngineOperand source
     cdef Status status
     cdef Block* block = NULL
     if is_host(<int>t.impl.dl.device.device_type):
@@ -414,12 +392,11 @@ cdef object transfer_to_host(Tensor t, object copy):
     arriving.impl.dl.dtype = t.impl.dl.dtype
     arriving.impl.dl.device = DLDevice(kDLCUDAHost, 0)
     arriving.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    _read(t, &source)
-    given = _native(&source)
+    _read_moved(t, &view, &source)
     made.ordinal = t.impl.dl.device.device_id
     stream = stream_on(made.ordinal)
     with nogil:
-        status = to_pinned(given, stream[0], &block, &made.event)
+        status = to_pinned(source, stream[0], &block, &made.event)
     check(status)
     arriving.impl.block = block
     arriving.impl.dl.data = block.data

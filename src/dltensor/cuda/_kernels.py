@@ -259,10 +259,10 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(to), strict=False))
 
 
-def _fits(x: Any, dtype: DType, where: str) -> Any:
+def _fits(x: Any, dtype: DType, func: str) -> Any:
     """A number that an element of the dtype can be: a fraction is never dropped."""
     if isinstance(x, float) and not dtype.name.startswith(("float", "bfloat", "complex")):
-        raise TypeError(f"{where}: expected an integer for {dtype}, got {x!r}")
+        raise TypeError(f"{func}: expected an integer for {dtype}, got {x!r}")
     return x
 
 
@@ -481,10 +481,10 @@ def _standard(options: Sequence[str]) -> list[str]:
     return [] if named else ["--std=c++17"]
 
 
-def _extents(given: Any, where: str) -> tuple[int, int, int]:
+def _extents(given: Any, func: str) -> tuple[int, int, int]:
     extents = tuple(given) if isinstance(given, Sequence) else (given,)
     if not 1 <= len(extents) <= 3 or not all(isinstance(e, int) and 1 <= e < 1 << 31 for e in extents):
-        raise ValueError(f"RawKernel: expected one to three positive ints for {where}, got {given!r}")
+        raise ValueError(f"RawKernel: expected one to three positive ints for {func}, got {given!r}")
     return (*extents, 1, 1)[:3]
 
 
@@ -509,7 +509,7 @@ def _signature(source: str, name: str) -> tuple[str, ...] | None:
     return None
 
 
-def _argument(x: Any, parameter: str | None, where: str) -> tuple[bytes, Tensor | None, bool]:
+def _argument(x: Any, parameter: str | None, func: str) -> tuple[bytes, Tensor | None, bool]:
     """The bytes of an argument, the tensor whose memory it points to, and whether the kernel may write there."""
     if isinstance(x, (bytes, ctypes._SimpleCData, ctypes.Structure, ctypes.Array)):
         return bytes(x), None, False
@@ -520,7 +520,7 @@ def _argument(x: Any, parameter: str | None, where: str) -> tuple[bytes, Tensor 
         return (x or 0).to_bytes(8, "little"), None, False
     if isinstance(x, numbers.Number):
         if pointer and parameter is not None:
-            raise TypeError(f"RawKernel: {where}: expected a tensor for {parameter!r}, got {x!r}")
+            raise TypeError(f"RawKernel: {func}: expected a tensor for {parameter!r}, got {x!r}")
         dtype = _dtype_named(kind) if kind else None
         if hasattr(x, "tobytes") and (dtype is None or x.dtype.itemsize == dtype.itemsize):
             return x.tobytes(), None, False
@@ -530,15 +530,15 @@ def _argument(x: Any, parameter: str | None, where: str) -> tuple[bytes, Tensor 
                 if parameter is None
                 else f"{parameter!r} is of no known type"
             )
-            raise TypeError(f"RawKernel: {where}: {what}; pass a NumPy scalar or a ctypes object instead of {x!r}")
-        return _user.element(_fits(_number(x), dtype, f"RawKernel: {where}"), dtype), None, False
+            raise TypeError(f"RawKernel: {func}: {what}; pass a NumPy scalar or a ctypes object instead of {x!r}")
+        return _user.element(_fits(_number(x), dtype, f"RawKernel: {func}"), dtype), None, False
     if not pointer:
-        raise TypeError(f"RawKernel: {where}: expected a number for {parameter!r}, got {type(x).__qualname__}")
+        raise TypeError(f"RawKernel: {func}: expected a number for {parameter!r}, got {type(x).__qualname__}")
     t = _tensor(x, "RawKernel")
     write = parameter is None or not re.search(r"\bconst\b[^*]*\*", parameter)
     dtype = _dtype_named(kind) if kind else None
     if dtype is not None and t.dtype != dtype:
-        raise TypeError(f"RawKernel: {where}: expected a tensor of {dtype} for {parameter!r}, got {t.dtype}")
+        raise TypeError(f"RawKernel: {func}: expected a tensor of {dtype} for {parameter!r}, got {t.dtype}")
     if write and parameter is not None:
-        _writable(t, f"RawKernel: {where}")
+        _writable(t, f"RawKernel: {func}")
     return t.data_ptr.to_bytes(8, "little"), t, write and not t.readonly

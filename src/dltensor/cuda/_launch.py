@@ -21,7 +21,7 @@ class Launch(NamedTuple):
     values_per_thread: int = 0
 
 
-def settings_of(settings: Any, where: str) -> Launch:
+def settings_of(settings: Any, func: str) -> Launch:
     """Read a `launch=` argument.
 
     Raises
@@ -34,9 +34,9 @@ def settings_of(settings: Any, where: str) -> Launch:
     try:
         blocks_per_sm, num_threads, values_per_thread = map(index, settings)
     except (TypeError, ValueError):
-        raise TypeError(f"{where}: launch must be a dltensor.cuda.Launch or three integers, got {settings!r}") from None
+        raise TypeError(f"{func}: launch must be a dltensor.cuda.Launch or three integers, got {settings!r}") from None
     read = Launch(blocks_per_sm, num_threads, values_per_thread)
-    _cuda.check_settings(read, where)
+    _cuda.check_settings(read, func)
     return read
 
 

@@ -8,21 +8,12 @@ from ._driver cimport NativeLaunch, NativeStream, Status, check, read_launch, st
 from .._core.native cimport Block, find_type, type_table
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor
-from .._core.types cimport DLTensor, DType
-from .._ops.operands cimport Operand, read_tensor
-
-cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
-    cppclass Native "dlt::cuda::Operand":
-        Native()
-        Native(const DLTensor*, Block*)
-        @staticmethod
-        Native scalar(int, const void*)
-    cppclass Where:
-        NativeStream* stream
-        const NativeLaunch* launch
+from .._core.types cimport DType
+from .._ops.arguments cimport read_owned
+from .._ops.engine cimport CudaLaunch, EngineOperand, LaunchContext
 
 cdef extern from "native/cuda/user_kernel.h" namespace "dlt::cuda" nogil:
-    Status user_elementwise(const char*, const Native*, int, const Native&, const Where&) noexcept
+    Status user_elementwise(const char*, const EngineOperand*, int, const EngineOperand&, const LaunchContext&) noexcept
     cppclass RawLaunch:
         unsigned[3] grid
         unsigned[3] block
@@ -48,39 +39,33 @@ cdef enum:
     MOST_BYTES = 4096  # of parameters, which every device takes
 
 
-def run_elementwise(bytes text, tuple types, tuple given, Tensor out not None, object launch):
+def run_elementwise(bytes text, tuple types, tuple given, Tensor out not None, object settings):
     """Run a kernel of `text` over `out`: the operands are tensors or numbers, of the dtypes `types` exactly."""
-    cdef Operand[MOST] operands
-    cdef Operand target
-    cdef Native[MOST] natives
-    cdef Native result
-    cdef Where where
-    cdef NativeLaunch settings
+    cdef EngineOperand operands[MOST]
+    cdef EngineOperand target
+    cdef LaunchContext launch
+    cdef NativeLaunch chosen
     cdef Status status
     cdef double[4] element
-    cdef Tensor t
     cdef int i, count = <int>len(given)
     cdef const char* source = text
     if count > MOST:
         raise ValueError(f"elementwise: expected at most {MOST} operands, got {count}")
     for i in range(count):
         if isinstance(given[i], Tensor):
-            t = given[i]
-            read_tensor(t, &operands[i])
-            natives[i] = Native(&operands[i].view, operands[i].block)
+            read_owned(<Tensor>given[i], &operands[i])
         else:
             dtype = type_table[_row(types[i])].dtype
             store_python(<void*>element, 0, given[i], dtype, False, "elementwise")
-            natives[i] = Native.scalar(_row(types[i]), <void*>element)
-    read_tensor(out, &target)
-    result = Native(&target.view, target.block)
-    where.stream = stream_on(target.view.device.device_id)
-    where.launch = NULL
-    if launch is not None:
-        read_launch(launch, &settings, "elementwise")
-        where.launch = &settings
+            operands[i].type = _row(types[i])
+            memcpy(operands[i].value, <void*>element, type_table[operands[i].type].bytes)
+    read_owned(out, &target)
+    launch.stream = stream_on(out.impl.dl.device.device_id)
+    if settings is not None:
+        read_launch(settings, &chosen, "elementwise")
+        launch.launch = <const CudaLaunch*>&chosen
     with nogil:
-        status = user_elementwise(source, natives, count, result, where)
+        status = user_elementwise(source, operands, count, target, launch)
     check(status)
 
 

@@ -6,8 +6,8 @@ from math import prod
 from .._core.convert import empty
 from .._core.types import DTYPES
 from .._ops import elementwise as ops
+from .._ops.engine import transform
 from .._ops.manipulation import permute_dims
-from .._ops.operands import transform
 
 _MOST_AXES = 3  # of one transform of cuFFT
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128", "complex64": "complex64", "complex128": "complex128"}

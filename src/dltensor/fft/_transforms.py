@@ -9,8 +9,8 @@ from .._core.views import array_of_few, move_for, on_host
 from .._ops.creation import arange, zeros
 from .._ops.dtypes import isdtype
 from .._ops.elementwise import divide
+from .._ops.engine import check_computes
 from .._ops.manipulation import concat, roll
-from .._ops.operands import check_computes
 from ._backends import SMALL, find
 
 _FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
@@ -25,62 +25,62 @@ _NARROW = ("float16", "bfloat16")
 _NORMS = ("backward", "ortho", "forward")
 
 
-def _operand(where, x, *, real=False):
+def _operand(func, x, *, real=False):
     """A tensor of one of the four dtypes that the libraries transform."""
     x = asarray(x)
-    check_computes(x, where)
+    check_computes(x, func)
     dtype = x.dtype
     if dtype not in _REAL_OF:
         if not (isdtype(dtype, ("bool", "integral")) or dtype.name in _NARROW):
-            raise TypeError(f"{where}: no transform of {dtype}; convert it with astype() to a float or complex dtype")
+            raise TypeError(f"{func}: no transform of {dtype}; convert it with astype() to a float or complex dtype")
         return x.astype(_FLOAT32)
     if real and _REAL_OF[dtype] != dtype:
-        raise TypeError(f"{where}: x must be real, got {dtype}; take dl.real(x), or a transform of complex elements")
+        raise TypeError(f"{func}: x must be real, got {dtype}; take dl.real(x), or a transform of complex elements")
     return x
 
 
-def _wrong_norm(where, norm):
-    return ValueError(f"{where}: norm must be one of {', '.join(_NORMS)}, got {quoted(norm)}")
+def _wrong_norm(func, norm):
+    return ValueError(f"{func}: norm must be one of {', '.join(_NORMS)}, got {quoted(norm)}")
 
 
-def _size(where, name, n):
+def _size(func, name, n):
     """A number of elements to transform, which is at least 1."""
-    n = integer_of(n, name, where)
+    n = integer_of(n, name, func)
     if n < 1:
-        raise ValueError(f"{where}: {name} must be at least 1, got {n}")
+        raise ValueError(f"{func}: {name} must be at least 1, got {n}")
     return n
 
 
-def _sizes(where, x, s, axes):
+def _sizes(func, x, s, axes):
     """The axes of a transform and how many elements along each: -1 for all there are, None for all of each axis."""
-    s = None if s is None else [integer_of(one, "s", where) for one in items_of(s, "s", where)]  # axes after it
+    s = None if s is None else [integer_of(one, "s", func) for one in items_of(s, "s", func)]  # axes after it
     if s is not None and axes is None and len(s) > x.ndim:
-        raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
+        raise ValueError(f"{func}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
         axes = range(0 if s is None else x.ndim - len(s), x.ndim)
-    axes = [axis_of(axis, x.ndim, where) for axis in items_of(axes, "axes", where)]
+    axes = [axis_of(axis, x.ndim, func) for axis in items_of(axes, "axes", func)]
     if s is not None and len(s) != len(axes):
-        raise ValueError(f"{where}: s has {len(s)} sizes for {len(axes)} axes")
-    return axes, None if s is None else [one if one == -1 else _size(where, "s", one) for one in s]
+        raise ValueError(f"{func}: s has {len(s)} sizes for {len(axes)} axes")
+    return axes, None if s is None else [one if one == -1 else _size(func, "s", one) for one in s]
 
 
-def _along(where, x, axes, sizes, norm, forward):
+def _along(func, x, axes, sizes, norm, forward):
     """The complex transform along axes; one that is named twice is transformed twice, the last first, as in NumPy."""
     if len(set(axes)) == len(axes):
-        return _complex(where, x, axes, sizes, norm, forward)
+        return _complex(func, x, axes, sizes, norm, forward)
     for place in reversed(range(len(axes))):
-        x = _complex(where, x, [axes[place]], sizes and [sizes[place]], norm, forward)
+        x = _complex(func, x, [axes[place]], sizes and [sizes[place]], norm, forward)
     return x
 
 
-def _fitted(where, x, axes, sizes):
+def _fitted(func, x, axes, sizes):
     """`x` cropped, as a view, or padded with zeros to the sizes along the axes; -1 leaves an axis as it is."""
     shape = list(x.shape)
     for axis, size in zip(axes, [-1] * len(axes) if sizes is None else sizes, strict=True):
         if size >= 0:
             shape[axis] = size
         elif shape[axis] == 0:
-            raise ValueError(f"{where}: x of shape {x.shape} has no element along axis {axis}")
+            raise ValueError(f"{func}: x of shape {x.shape} has no element along axis {axis}")
     shape = tuple(shape)
     if shape == x.shape:
         return x
@@ -124,11 +124,11 @@ def _few(name, x, real):
     return None if array is None else from_dlpack(transform(array))
 
 
-def _complex(where, x, axes, sizes, norm, forward):
+def _complex(func, x, axes, sizes, norm, forward):
     if norm not in _NORMS:
-        raise _wrong_norm(where, norm)
+        raise _wrong_norm(func, norm)
     if sizes is not None or x.size == 0:
-        x = _fitted(where, x, axes, sizes)
+        x = _fitted(func, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
     library = _library(x)
     if not axes:  # a transform over no axis is the identity
@@ -138,14 +138,14 @@ def _complex(where, x, axes, sizes, norm, forward):
     return _tensor(library.complex_to_complex(_array(x), axes, forward, norm), dtype)
 
 
-def _halved(where, x, axes, sizes, norm, forward):
+def _halved(func, x, axes, sizes, norm, forward):
     """Real to complex; the last of the axes keeps n // 2 + 1 elements."""
     if norm not in _NORMS:
-        raise _wrong_norm(where, norm)
+        raise _wrong_norm(func, norm)
     if not axes:
-        raise ValueError(f"{where}: expected at least one axis, got none")
+        raise ValueError(f"{func}: expected at least one axis, got none")
     if sizes is not None or x.size == 0:
-        x = _fitted(where, x, axes, sizes)
+        x = _fitted(func, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
     library = _library(x)
     if x.size == 0:
@@ -155,20 +155,20 @@ def _halved(where, x, axes, sizes, norm, forward):
     return _tensor(library.real_to_complex(_array(x), axes, forward, norm), dtype)
 
 
-def _doubled(where, x, axes, sizes, norm, forward):
+def _doubled(func, x, axes, sizes, norm, forward):
     """Complex to real; the last of the axes has n // 2 + 1 elements and becomes n."""
     if norm not in _NORMS:
-        raise _wrong_norm(where, norm)
+        raise _wrong_norm(func, norm)
     if not axes:
-        raise ValueError(f"{where}: expected at least one axis, got none")
+        raise ValueError(f"{func}: expected at least one axis, got none")
     sizes = [-1] * len(axes) if sizes is None else sizes
     size = sizes[-1] if sizes[-1] >= 0 else 2 * (x.shape[axes[-1]] - 1)
     if size < 1:
         raise ValueError(
-            f"{where}: x of shape {x.shape} has {x.shape[axes[-1]]} elements along axis {axes[-1]}, which give {size}; "
-            f"pass the size of the result as {'s' if where.endswith('n') else 'n'}"
+            f"{func}: x of shape {x.shape} has {x.shape[axes[-1]]} elements along axis {axes[-1]}, which give {size}; "
+            f"pass the size of the result as {'s' if func.endswith('n') else 'n'}"
         )
-    x = _fitted(where, x, axes, [*sizes[:-1], size // 2 + 1])
+    x = _fitted(func, x, axes, [*sizes[:-1], size // 2 + 1])
     dtype = _REAL_OF[x.dtype]
     library = _library(x)
     if x.size == 0:
@@ -179,11 +179,11 @@ def _doubled(where, x, axes, sizes, norm, forward):
     return _tensor(library.complex_to_real(_array(x), axes, size, forward, norm), dtype)
 
 
-def _one(where, x, n, axis):
+def _one(func, x, n, axis):
     """The axis of a transform along one, and its size, as lists; None for all that there is."""
     ndim = x.ndim
-    axes = [axis_of(axis, ndim, where)]
-    return axes, None if n is None else [_size(where, "n", n)]
+    axes = [axis_of(axis, ndim, func)]
+    return axes, None if n is None else [_size(func, "n", n)]
 
 
 def backend():
@@ -754,18 +754,18 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     return _halved("ihfft", x, *_one("ihfft", x, n, axis), norm, False)
 
 
-def _spacing(where, n, d, dtype):
+def _spacing(func, n, d, dtype):
     """The checked arguments of a function of frequencies: n, n times d, and the dtype."""
-    n = _size(where, "n", n)
-    dtype = _FLOAT32 if dtype is None else as_dtype(dtype, where)
+    n = _size(func, "n", n)
+    dtype = _FLOAT32 if dtype is None else as_dtype(dtype, func)
     if not isdtype(dtype, "real floating"):
-        raise TypeError(f"{where}: dtype must be real floating, got {dtype}")
+        raise TypeError(f"{func}: dtype must be real floating, got {dtype}")
     try:
         width = n * float(d)
     except TypeError:
-        raise TypeError(f"{where}: d must be a number, got {quoted(d)}") from None
+        raise TypeError(f"{func}: d must be a number, got {quoted(d)}") from None
     if width == 0:
-        raise ValueError(f"{where}: d must not be 0, got {quoted(d)}")
+        raise ValueError(f"{func}: d must not be 0, got {quoted(d)}")
     return n, width, dtype
 
 

@@ -8,8 +8,9 @@ from .._core.native cimport (KEEP_GIL_BYTES, Status, find_type, is_contiguous, n
                              type_table)
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, kDLCPU
-from .._ops.operands cimport (EngineOperand, EngineTable, Factor, FactorCall, LaunchContext, PyThreadState, engine_at,
-                              finish, is_same_place, read_owned, release_gil, result_for)
+from .._ops.arguments cimport read_owned, result_for
+from .._ops.engine cimport (EngineOperand, EngineTable, Factor, FactorCall, LaunchContext, PyThreadState, engine_at,
+                            finish, is_same_place, release_gil)
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
@@ -18,8 +19,8 @@ from .._core.views import on_host
 from .._ops.creation import eye, ones, tril, triu, zeros
 from .._ops.manipulation import broadcast_shapes, broadcast_to
 from .._ops.elementwise import conj, isfinite
-from .._ops.nan_reductions import written
-from .._ops.operands import check_computes
+from .._ops.arguments import written
+from .._ops.engine import check_computes
 from .._ops.promotion import result_type
 from .._ops.reductions import all as all_of
 from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult

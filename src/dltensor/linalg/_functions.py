@@ -8,13 +8,13 @@ from .._core.scalars import plain_number
 from .._core.types import DTYPES
 from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
+from .._ops.arguments import written
 from .._ops.casting import where
 from .._ops.creation import eye, ones
 from .._ops.dtypes import finfo, isdtype
+from .._ops.engine import check_computes
 from .._ops.manipulation import broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
-from .._ops.nan_reductions import written
-from .._ops.operands import check_computes
 from .._ops.reductions import all as all_of
 from .._ops.reductions import count_nonzero, max, min, sum
 from ._backends import find

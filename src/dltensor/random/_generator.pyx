@@ -11,9 +11,10 @@ from .._core.native cimport (MAX_DIMS, Status, computed_types, find_type, is_con
 from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
 from .._core.types cimport DLDevice, kDLCPU, read_device, read_dtype
-from .._ops.operands cimport Draw  # no-cython-lint: the base of DrawOptions
-from .._ops.operands cimport (Distribution, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device,
-                              engine_at, finish, read_owned, release_gil)
+from .._ops.engine cimport Draw  # no-cython-lint: the base of DrawOptions
+from .._ops.arguments cimport read_owned
+from .._ops.engine cimport (Distribution, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device,
+                            engine_at, finish, release_gil)
 
 from itertools import islice
 from math import frexp
@@ -26,7 +27,7 @@ from .._core.types import DTYPES, DeviceError, as_device, as_dtype
 from .._core.views import on_host
 from .._ops.casting import where
 from .._ops.gather import take
-from .._ops.operands import check_computes
+from .._ops.engine import check_computes
 from .._ops.reductions import count_nonzero
 from .._ops.scans import cumulative_sum
 from .._ops.searching import searchsorted

@@ -7,15 +7,15 @@
 namespace dlt::cuda {
 
 Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n, const Operand& out,
-            const Where& where) noexcept {
+            const LaunchContext& context) noexcept {
   if (n == 0) return success;
   if (is_misaligned(*out.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*out.tensor, *where.stream));
-    DLT_TRY(draw(distribution, type, words, how, position, n, straight.operand(), where));
-    return copy_bytes(straight.operand(), out, where);
+    DLT_TRY(straight.make(*out.tensor, *context.stream));
+    DLT_TRY(draw(distribution, type, words, how, position, n, straight.operand(), context));
+    return copy_bytes(straight.operand(), out, context);
   }
-  Device& device = *where.stream->device;
+  Device& device = *context.stream->device;
   KernelKey key;
   key.add(3, 2);
   key.add(62, 6);  // no dtype: see fold.cc
@@ -32,7 +32,7 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
     }));
     keep_kernel(device, key.word, kernel);
   }
-  DLT_TRY(use(out.block, *where.stream, true));
+  DLT_TRY(use(out.block, *context.stream, true));
   const uint64_t values = 4 / static_cast<uint64_t>(words), skip = position % 4 / static_cast<uint64_t>(words);
   drawn::Run p;
   p.out = reinterpret_cast<void*>(address(*out.tensor));
@@ -41,8 +41,8 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
   p.blocks = (skip + p.count + values - 1) / values;
   p.draw = how;
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, static_cast<int64_t>(p.blocks), n,
-                                         where.launch);
-  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+                                         context.launch);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
 }  // namespace dlt::cuda

@@ -47,19 +47,19 @@ const Table tables[] = {{plain_rows, sizeof plain_rows / sizeof(Row), "op_"},
                         {twin_rows, sizeof twin_rows / sizeof(Row), "twin_"},
                         {unlike_rows, sizeof unlike_rows / sizeof(Row), "unlike_"}};
 
-constexpr uint32_t flavour_shift = 8;
+constexpr uint32_t variant_shift = 8;
 
 }  // namespace
 
 std::string body_name(uint32_t code) {
-  const Table& table = tables[code >> flavour_shift];
-  return std::string("dlt::kernels::") + table.prefix + table.rows[code & ((1u << flavour_shift) - 1)].name;
+  const Table& table = tables[code >> variant_shift];
+  return std::string("dlt::kernels::") + table.prefix + table.rows[code & ((1u << variant_shift) - 1)].name;
 }
 
 namespace {
 
 Status check(const Operation& operation, int count, const Row** row) noexcept {
-  const Table& table = tables[static_cast<int>(operation.flavour)];
+  const Table& table = tables[static_cast<int>(operation.variant)];
   if (operation.op < 0 || operation.op >= table.count)
     return fail(Fault::value, "elementwise: there is no operation number %d", operation.op);
   *row = &table.rows[operation.op];
@@ -68,7 +68,7 @@ Status check(const Operation& operation, int count, const Row** row) noexcept {
   if (operation.type < 0 || operation.type >= computed_types || !((*row)->kinds & kind_bit_of(operation.type)))
     return fail(Fault::type, "%s: not defined for %s", (*row)->name,
                 operation.type >= 0 && operation.type < type_count ? type_table[operation.type].name : "this dtype");
-  if (operation.flavour == OpVariant::real && type_table[operation.type].bytes == 8)
+  if (operation.variant == OpVariant::real && type_table[operation.type].bytes == 8)
     return fail(Fault::type, "%s: 64-bit integers with saturate=True take integer scalars only on CUDA; compute on the CPU",
                 (*row)->name);
   return success;
@@ -102,7 +102,7 @@ bool is_askew(const DLTensor& t, int type) noexcept {
 // Bodies that take their operands unconverted.
 Status check_exact_types(const Operation& operation, const Row& row, const Operand* in, int count, const Plan& plan) noexcept {
   const auto type = [&](int k) { return in[k].tensor ? plan.types[k + 1] : in[k].type; };
-  const bool real = operation.flavour == OpVariant::real;
+  const bool real = operation.variant == OpVariant::real;
   if (real && (in[1].tensor || in[1].type != type_float64))
     return fail(Fault::type, "%s: the second operand must be a float64 scalar", row.name);
   bool good = type(0) == operation.type && (real || type(1) == operation.type);
@@ -116,11 +116,11 @@ Status check_exact_types(const Operation& operation, const Row& row, const Opera
 }
 
 Status run(const Operation& operation, const Row& row, const Operand* in, int count, const Operand& out,
-           const Where& where) noexcept {
+           const LaunchContext& context) noexcept {
   const DLTensor& target = *out.tensor;
   const int64_t elements = numel(target.ndim, target.shape);
   Plan plan;
-  plan.body = {static_cast<uint32_t>(operation.op) | static_cast<uint32_t>(operation.flavour) << flavour_shift, body_name};
+  plan.body = {static_cast<uint32_t>(operation.op) | static_cast<uint32_t>(operation.variant) << variant_shift, body_name};
   plan.operands = count;
   plan.type = operation.type;
   DLT_TRY(type_of(row.name, target, &plan.types[0]));
@@ -134,7 +134,7 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     misaligned |= is_askew(*in[k].tensor, plan.types[k + 1]);
     overlaps |= may_overlap(in[k], out);
   }
-  if (operation.flavour == OpVariant::real || operation.flavour == OpVariant::twin)
+  if (operation.variant == OpVariant::real || operation.variant == OpVariant::twin)
     DLT_TRY(check_exact_types(operation, row, in, count, plan));
   if (elements == 0) return success;
   if (!out_plain && repeats_elements(target.ndim, target.shape, target.strides))
@@ -147,20 +147,20 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     for (int k = 0; k < count; ++k) {
       straight[k] = in[k];
       if (!in[k].tensor || !is_misaligned(*in[k].tensor)) continue;
-      DLT_TRY(copies[k].make(*in[k].tensor, *where.stream));
-      DLT_TRY(copy_bytes(in[k], copies[k].operand(), where));
+      DLT_TRY(copies[k].make(*in[k].tensor, *context.stream));
+      DLT_TRY(copy_bytes(in[k], copies[k].operand(), context));
       straight[k] = copies[k].operand();
     }
     Temporary result;
-    DLT_TRY(result.make(target, *where.stream));
-    DLT_TRY(run(operation, row, straight, count, result.operand(), where));
-    return copy_bytes(result.operand(), out, where);
+    DLT_TRY(result.make(target, *context.stream));
+    DLT_TRY(run(operation, row, straight, count, result.operand(), context));
+    return copy_bytes(result.operand(), out, context);
   }
   if (overlaps) [[unlikely]] {
     Temporary result;
-    DLT_TRY(result.make(target, *where.stream));
-    DLT_TRY(run(operation, row, in, count, result.operand(), where));
-    return copy(result.operand(), out, where);
+    DLT_TRY(result.make(target, *context.stream));
+    DLT_TRY(run(operation, row, in, count, result.operand(), context));
+    return copy(result.operand(), out, context);
   }
 
   if (plain) {  // the most common case by far: one run each
@@ -184,42 +184,45 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     for (int k = 0; k < count; ++k) DLT_TRY(add_operand(row.name, plan, k + 1, in[k]));
   }
   for (int k = 0; k < count; ++k)
-    if (in[k].tensor) DLT_TRY(use(in[k].block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
-  return execute(plan, *where.stream->device, where);
+    if (in[k].tensor) DLT_TRY(use(in[k].block, *context.stream, false));
+  DLT_TRY(use(out.block, *context.stream, true));
+  return execute(plan, *context.stream->device, context);
 }
 
 }  // namespace
 
-Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
+Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out,
+                   const LaunchContext& context) noexcept {
   const Row* row = nullptr;
   DLT_TRY(check(operation, count, &row));
-  Where resolved = where;
+  LaunchContext resolved = context;
   if (!resolved.launch) resolved.launch = thread_launch();
   if (resolved.launch) DLT_TRY(check_launch(*resolved.launch));
   return run(operation, *row, in, count, out, resolved);
 }
 
-Status element(const ElementCall& call, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
-  if (call.type < 0) return elementwise({comparison_of(call.op), OpVariant::unlike, type_bool}, in, count, out, where);
-  if (!call.saturate) return elementwise({call.op, OpVariant::plain, call.type}, in, count, out, where);
+Status element(const ElementCall& call, const Operand* in, int count, const Operand& out,
+               const LaunchContext& context) noexcept {
+  if (call.type < 0) return elementwise({comparison_of(call.op), OpVariant::unlike, type_bool}, in, count, out, context);
+  if (!call.saturate) return elementwise({call.op, OpVariant::plain, call.type}, in, count, out, context);
   for (int k = 0; call.op == op_fma && in[2].tensor && k < 2; ++k) {
     const int type = in[k].tensor ? find_type(in[k].tensor->dtype) : -1;
     if (type < 0 || type == find_type(in[2].tensor->dtype)) continue;
     // Signed factors and an unsigned addend; a scalar factor has been stored in the addend's type.
-    if (in[1 - k].tensor) return elementwise({0, OpVariant::twin, type}, in, count, out, where);
+    if (in[1 - k].tensor) return elementwise({0, OpVariant::twin, type}, in, count, out, context);
     uint64_t value = 0;
     memcpy(&value, in[1 - k].value, static_cast<size_t>(type_table[in[1 - k].type].bytes));
     const auto number = static_cast<double>(value);
     const Operand operands[] = {in[k], Operand::scalar(type_float64, &number), in[2]};
-    return elementwise({real_fma, OpVariant::real, type}, operands, 3, out, where);
+    return elementwise({real_fma, OpVariant::real, type}, operands, 3, out, context);
   }
-  return elementwise({call.saturating, OpVariant::saturating, call.type}, in, count, out, where);
+  return elementwise({call.saturating, OpVariant::saturating, call.type}, in, count, out, context);
 }
 
-Status real(Real form, double number, const Operand& x, const Operand* c, const Operand& out, const Where& where) noexcept {
+Status real(Real form, double number, const Operand& x, const Operand* c, const Operand& out,
+            const LaunchContext& context) noexcept {
   const Operand operands[] = {x, Operand::scalar(type_float64, &number), c ? *c : Operand()};
-  return elementwise({form, OpVariant::real, find_type(x.tensor->dtype)}, operands, c ? 3 : 2, out, where);
+  return elementwise({form, OpVariant::real, find_type(x.tensor->dtype)}, operands, c ? 3 : 2, out, context);
 }
 
 namespace {
@@ -232,9 +235,9 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
 
 // The same through the slow path, which handles alignment and overlap.
 [[gnu::noinline]] Status runs_slow(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
-                                   const Where& where) noexcept {
+                                   const LaunchContext& context) noexcept {
   int64_t step = 1;
-  const DLDevice here{kDLCUDA, where.stream->device->ordinal};
+  const DLDevice here{kDLCUDA, context.stream->device->ordinal};
   DLTensor tensors[most_operands];
   Operand given[most_operands];
   for (int k = 0; k <= operands; ++k) {
@@ -243,7 +246,7 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
     tensors[k] = {run.data, here, 1, type_table[row].dtype, &count, &step, 0};
     given[k] = run.number ? Operand::scalar(row, run.data) : Operand(&tensors[k], run.block);
   }
-  return elementwise({op, OpVariant::plain, type}, given + 1, operands, given[0], where);
+  return elementwise({op, OpVariant::plain, type}, given + 1, operands, given[0], context);
 }
 
 }  // namespace
@@ -281,7 +284,7 @@ bool is_askew(const Run* in, int operands, int type, const Run& out, int to) noe
 
 // With its kernel still to be chosen.
 [[gnu::noinline]] Status runs_new(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
-                                  const Where& where, RunLaunch* chosen) noexcept {
+                                  const LaunchContext& context, RunLaunch* chosen) noexcept {
   Plan plan;
   plan.body = {static_cast<uint32_t>(op), body_name};
   plan.operands = operands;
@@ -303,7 +306,7 @@ bool is_askew(const Run* in, int operands, int type, const Run& out, int to) noe
     plan.strides[k][0] = 1;
   }
   plan.chosen = chosen;
-  return execute(plan, *where.stream->device, where);
+  return execute(plan, *context.stream->device, context);
 }
 
 // `FRESH`: out is new memory of the stream, which nothing overlaps and nothing else has used.

@@ -92,9 +92,9 @@ cufftResult execute(const FftPlan& plan, int type, void* in, void* out, bool for
 
 }  // namespace
 
-Status fourier(const FourierCall& call, const Operand& x, const Operand& out, const Where& where) noexcept {
+Status fourier(const FourierCall& call, const Operand& x, const Operand& out, const LaunchContext& context) noexcept {
   DLT_TRY(load_cufft());
-  Stream& stream = *where.stream;
+  Stream& stream = *context.stream;
   int from, to;
   DLT_TRY(type_of("fft", *x.tensor, &from));
   DLT_TRY(type_of("fft", *out.tensor, &to));
@@ -104,8 +104,8 @@ Status fourier(const FourierCall& call, const Operand& x, const Operand& out, co
   if (address(*x.tensor) % unit != 0) [[unlikely]] {
     Temporary straight;
     DLT_TRY(straight.make(*x.tensor, stream));
-    DLT_TRY(copy_bytes(x, straight.operand(), where));
-    return fourier(call, straight.operand(), out, where);
+    DLT_TRY(copy_bytes(x, straight.operand(), context));
+    return fourier(call, straight.operand(), out, context);
   }
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));

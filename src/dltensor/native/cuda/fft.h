@@ -13,6 +13,6 @@ struct FourierCall {
   int64_t batch;
   bool forward;
 };
-DLT_API Status fourier(const FourierCall& call, const Operand& x, const Operand& out, const Where& where) noexcept;
+DLT_API Status fourier(const FourierCall& call, const Operand& x, const Operand& out, const LaunchContext& context) noexcept;
 
 }  // namespace dlt::cuda

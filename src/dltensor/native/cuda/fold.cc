@@ -266,9 +266,9 @@ inline Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
 
 template <int DIMS>
 Status launch_fold(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand* centers,
-                   const Operand& out, const ReduceOptions& options, bool root, const Where& where) noexcept {
+                   const Operand& out, const ReduceOptions& options, bool root, const LaunchContext& context) noexcept {
   FoldPlan<DIMS> plan;
-  DLT_TRY(make_plan(name, shape, root, *where.stream->device, &plan));
+  DLT_TRY(make_plan(name, shape, root, *context.stream->device, &plan));
   kernels::Fold<DIMS>& p = plan.p;
   p.in = reinterpret_cast<const void*>(address(*in.tensor));
   p.mask = mask ? reinterpret_cast<const void*>(address(*mask->tensor)) : nullptr;
@@ -277,7 +277,7 @@ Status launch_fold(const Name& name, const Shape& shape, const Operand& in, cons
   p.correction = options.correction;
   p.has_initial = options.initial != nullptr;
   if (options.initial) memcpy(p.initial.bytes, options.initial, static_cast<size_t>(type_table[options.initial_type].bytes));
-  return launch_plan(plan, *where.stream);
+  return launch_plan(plan, *context.stream);
 }
 
 // Fails where the kernels do not compute it.
@@ -367,7 +367,7 @@ inline Status launch_rows(FoldPlan<few_dims>& plan, const RowsCall& call) noexce
 }  // namespace
 
 Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask, uint64_t axes,
-              const Operand& out, const Where& where) noexcept {
+              const Operand& out, const LaunchContext& context) noexcept {
   const char* function = reduction_table[reduction].name;
   const int result = options.result >= 0 ? options.result : reduction_result(reduction, type, options.saturate || options.keep);
   Name name;
@@ -379,21 +379,21 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
     DLTensor like = *out.tensor;
     like.dtype = type_table[result].dtype;
     Temporary exact;
-    DLT_TRY(exact.make(like, *where.stream));
-    DLT_TRY(reduce(reduction, options, type, in, mask, axes, exact.operand(), where));
-    return cast(exact.operand(), out, {}, where);
+    DLT_TRY(exact.make(like, *context.stream));
+    DLT_TRY(reduce(reduction, options, type, in, mask, axes, exact.operand(), context));
+    return cast(exact.operand(), out, {}, context);
   }
   if (is_misaligned(*in.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*in.tensor, *where.stream));
-    DLT_TRY(copy_bytes(in, straight.operand(), where));
-    return reduce(reduction, options, type, straight.operand(), mask, axes, out, where);
+    DLT_TRY(straight.make(*in.tensor, *context.stream));
+    DLT_TRY(copy_bytes(in, straight.operand(), context));
+    return reduce(reduction, options, type, straight.operand(), mask, axes, out, context);
   }
   if (is_misaligned(*out.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*out.tensor, *where.stream));
-    DLT_TRY(reduce(reduction, options, type, in, mask, axes, straight.operand(), where));
-    return copy_bytes(straight.operand(), out, where);
+    DLT_TRY(straight.make(*out.tensor, *context.stream));
+    DLT_TRY(reduce(reduction, options, type, in, mask, axes, straight.operand(), context));
+    return copy_bytes(straight.operand(), out, context);
   }
   Temporary means;
   Operand center;
@@ -402,21 +402,21 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
     // The second of two passes: what is squared is how far elements are from their mean.
     DLTensor like = *out.tensor;
     like.dtype = type_table[name.choice.type].dtype;
-    DLT_TRY(means.make(like, *where.stream));
+    DLT_TRY(means.make(like, *context.stream));
     center = means.operand();
     centers = &center;
-    DLT_TRY(reduce(reduction_mean, {}, name.choice.type, in, mask, axes, center, where));
+    DLT_TRY(reduce(reduction_mean, {}, name.choice.type, in, mask, axes, center, context));
   }
   Shape shape;
   read_shape(*in.tensor, mask ? mask->tensor : nullptr, axes, *out.tensor, centers ? &means.tensor : nullptr,
              in_order[name.choice.body], &shape);
   if (shape.results == 0) return success;
-  DLT_TRY(use(in.block, *where.stream, false));
-  if (mask) DLT_TRY(use(mask->block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
+  DLT_TRY(use(in.block, *context.stream, false));
+  if (mask) DLT_TRY(use(mask->block, *context.stream, false));
+  DLT_TRY(use(out.block, *context.stream, true));
   name.many = shape.kept_dims + shape.reduced_dims > few_dims;
-  return name.many ? launch_fold<most_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, where)
-                   : launch_fold<few_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, where);
+  return name.many ? launch_fold<most_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, context)
+                   : launch_fold<few_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, context);
 }
 
 namespace {

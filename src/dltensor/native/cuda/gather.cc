@@ -93,17 +93,17 @@ Status find(Device& device, const char* name, int type, Kernel* kernel) noexcept
   return success;
 }
 
-Status launch(Device& device, const char* name, int type, int64_t items, const Where& where, Gather* q) noexcept {
+Status launch(Device& device, const char* name, int type, int64_t items, const LaunchContext& context, Gather* q) noexcept {
   Kernel kernel;
   DLT_TRY(find(device, name, type, &kernel));
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, where.launch);
-  return launch_kernel(device, kernel, geometry, *where.stream, q);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
+  return launch_kernel(device, kernel, geometry, *context.stream, q);
 }
 
 // The first index that is out of range to `bad`; waits for it.
-Status check_all(const Indexed& x, Block* const* blocks, const Where& where, BadIndex* bad) noexcept {
+Status check_all(const Indexed& x, Block* const* blocks, const LaunchContext& context, BadIndex* bad) noexcept {
   if (x.arrays == 0 || x.count == 0) return success;
-  Stream& stream = *where.stream;
+  Stream& stream = *context.stream;
   Gather q{};
   q.count = static_cast<uint64_t>(x.count);
   q.arrays = x.arrays;
@@ -117,9 +117,9 @@ Status check_all(const Indexed& x, Block* const* blocks, const Where& where, Bad
   const DLTensor like{nullptr, {kDLCUDA, stream.device->ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};
   Temporary found;
   DLT_TRY(found.make(like, stream));
-  DLT_TRY(fill(&first, found.operand(), where));
+  DLT_TRY(fill(&first, found.operand(), context));
   q.bad = reinterpret_cast<uint64_t*>(address(found.tensor));
-  DLT_TRY(launch(*stream.device, "check", type_int64, x.count, where, &q));
+  DLT_TRY(launch(*stream.device, "check", type_int64, x.count, context, &q));
   DLT_TRY(to_host(&first, found.operand(), stream));
   if (first == UINT64_MAX) return success;
   *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
@@ -136,15 +136,15 @@ struct StraightArrays {
   Block* blocks[max_dims] = {};
   Scratch copies[max_dims];
 
-  Status make(const Indexed& from, Block* const* used, const Where& where) noexcept {
+  Status make(const Indexed& from, Block* const* used, const LaunchContext& context) noexcept {
     indexed = from;
     for (int k = 0; k < from.arrays; ++k) {
       blocks[k] = used[k];
       if (is_straight(from, k)) continue;
-      DLT_TRY(copies[k].make(static_cast<uint64_t>(from.count) * 8, *where.stream));
+      DLT_TRY(copies[k].make(static_cast<uint64_t>(from.count) * 8, *context.stream));
       const int64_t step = 1;
       const DLTensor source{const_cast<int64_t*>(from.array[k].data),
-                            {kDLCUDA, where.stream->device->ordinal},
+                            {kDLCUDA, context.stream->device->ordinal},
                             1,
                             type_table[type_int64].dtype,
                             const_cast<int64_t*>(&from.count),
@@ -152,7 +152,7 @@ struct StraightArrays {
                             0};
       DLTensor target = source;
       target.data = copies[k].as<void>();
-      DLT_TRY(copy({&source, used[k]}, {&target, copies[k].block}, where));
+      DLT_TRY(copy({&source, used[k]}, {&target, copies[k].block}, context));
       indexed.array[k].data = copies[k].as<int64_t>();
       blocks[k] = copies[k].block;
     }
@@ -171,38 +171,39 @@ bool are_straight(const Indexed& x) noexcept {
 
 // Runs `move` with arrays that kernels can read.
 template <class Move>
-[[gnu::noinline]] Status with_straight(const Indexed& x, Block* const* blocks, const Where& where, const Move& move) noexcept {
+[[gnu::noinline]] Status with_straight(const Indexed& x, Block* const* blocks, const LaunchContext& context,
+                                       const Move& move) noexcept {
   StraightArrays straight;
-  DLT_TRY(straight.make(x, blocks, where));
+  DLT_TRY(straight.make(x, blocks, context));
   return move(straight.indexed, straight.blocks);
 }
 
-Where with_launch(const Where& where) noexcept {
-  Where resolved = where;
+LaunchContext with_launch(const LaunchContext& context) noexcept {
+  LaunchContext resolved = context;
   if (!resolved.launch) resolved.launch = thread_launch();
   return resolved;
 }
 
-Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64_t items, const Where& where,
+Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64_t items, const LaunchContext& context,
                       void* parameters) noexcept {
-  Device& device = *where.stream->device;
+  Device& device = *context.stream->device;
   Kernel kernel;
   DLT_TRY(family_kernel(
       device, Family::scatter, number << 2 | static_cast<uint64_t>(kind), "native/cuda/kernels/scatter.cuh",
       [&] { return "scatter::" + name; }, &kernel));
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, where.launch);
-  return launch_kernel(device, kernel, geometry, *where.stream, parameters);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
+  return launch_kernel(device, kernel, geometry, *context.stream, parameters);
 }
 
 }  // namespace
 
 Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
-              const Where& where) noexcept {
+              const LaunchContext& context) noexcept {
   if (!are_straight(x)) [[unlikely]]
-    return with_straight(x, blocks, where,
-                         [&](Indexed& straight, Block* const* used) { return gather(straight, from, to, used, bad, where); });
-  Stream& stream = *where.stream;
-  const Where resolved = with_launch(where);
+    return with_straight(x, blocks, context,
+                         [&](Indexed& straight, Block* const* used) { return gather(straight, from, to, used, bad, context); });
+  Stream& stream = *context.stream;
+  const LaunchContext resolved = with_launch(context);
   if (bad) {
     *bad = {-1, 0, 0};
     DLT_TRY(check_all(x, blocks, resolved, bad));
@@ -236,13 +237,13 @@ Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* 
 }
 
 Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
-               const Where& where) noexcept {
+               const LaunchContext& context) noexcept {
   if (!are_straight(x)) [[unlikely]]
-    return with_straight(x, blocks, where, [&](Indexed& straight, Block* const* used) {
-      return scatter(straight, op, type, from, to, used, bad, where);
+    return with_straight(x, blocks, context, [&](Indexed& straight, Block* const* used) {
+      return scatter(straight, op, type, from, to, used, bad, context);
     });
-  Stream& stream = *where.stream;
-  const Where resolved = with_launch(where);
+  Stream& stream = *context.stream;
+  const LaunchContext resolved = with_launch(context);
   if (bad) {
     *bad = {-1, 0, 0};
     DLT_TRY(check_all(x, blocks, resolved, bad));

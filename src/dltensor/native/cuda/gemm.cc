@@ -218,11 +218,11 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   return success;
 }
 
-Status call_tiled(const Problem& p, const Where& where) noexcept {
+Status call_tiled(const Problem& p, const LaunchContext& context) noexcept {
   if (p.dims > most_batch_dims)
     return fail(Fault::value, "gemm: at most %d batch dimensions that cannot be joined, got %d; make the operands contiguous",
                 most_batch_dims, p.dims);
-  Device& device = *where.stream->device;
+  Device& device = *context.stream->device;
   Kernel kernel;
   KernelKey key;
   key.add(3, 2);
@@ -256,7 +256,7 @@ Status call_tiled(const Problem& p, const Where& where) noexcept {
   const int64_t tiles = q.tiles_across * q.tiles_down * p.batches;
   // The block is fixed by the kernel's tiles; only their number follows the launch.
   const Geometry geometry{static_cast<unsigned>(std::min<int64_t>(tiles, 2147483647)), 256};
-  return launch_kernel(device, kernel, geometry, *where.stream, &q);
+  return launch_kernel(device, kernel, geometry, *context.stream, &q);
 }
 
 Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) noexcept {
@@ -302,17 +302,17 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
   return success;
 }
 
-Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const Where& where) noexcept {
-  Stream& stream = *where.stream;
+Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const LaunchContext& context) noexcept {
+  Stream& stream = *context.stream;
   const bool have_blas = use_cublas.load(std::memory_order_relaxed) && blas_type(p.type) >= 0 && load_cublas().ok() &&
                          p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
   View va, vb, vc;
   if (have_blas && !as_blas(p.c, &vc)) {
     Temporary result;
     DLT_TRY(result.make(*c.tensor, stream));
-    if (p.reads) DLT_TRY(copy(c, result.operand(), where));
-    DLT_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, where));
-    return copy(result.operand(), c, where);
+    if (p.reads) DLT_TRY(copy(c, result.operand(), context));
+    DLT_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, context));
+    return copy(result.operand(), c, context);
   }
   // Neither rows nor columns are contiguous: packed once.
   const Operand* const inputs[] = {&a, &b};
@@ -323,14 +323,14 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
       if (!as_blas(*matrices[i], views[i])) {
         Temporary straight;
         DLT_TRY(straight.make(*inputs[i]->tensor, stream));
-        DLT_TRY(copy(*inputs[i], straight.operand(), where));
-        return i == 0 ? gemm(straight.operand(), b, c, p.alpha, p.beta, where)
-                      : gemm(a, straight.operand(), c, p.alpha, p.beta, where);
+        DLT_TRY(copy(*inputs[i], straight.operand(), context));
+        return i == 0 ? gemm(straight.operand(), b, c, p.alpha, p.beta, context)
+                      : gemm(a, straight.operand(), c, p.alpha, p.beta, context);
       }
   DLT_TRY(use(a.block, stream, false));
   DLT_TRY(use(b.block, stream, false));
   DLT_TRY(use(c.block, stream, true));
-  return have_blas ? call_blas(p, va, vb, vc, stream) : call_tiled(p, where);
+  return have_blas ? call_blas(p, va, vb, vc, stream) : call_tiled(p, context);
 }
 
 }  // namespace
@@ -339,7 +339,7 @@ bool thread_tf32() noexcept { return thread_state().tf32; }
 void set_thread_tf32(bool allowed) noexcept { thread_state().tf32 = allowed; }
 
 Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
-            const Where& where) noexcept {
+            const LaunchContext& context) noexcept {
   Problem p;
   p.alpha = alpha, p.beta = beta;
   DLT_TRY(set_up(p, a, b, c));
@@ -350,20 +350,20 @@ Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& 
   for (const Operand* operand : all) {
     if (!is_misaligned(*operand->tensor)) continue;
     Temporary straight;
-    DLT_TRY(straight.make(*operand->tensor, *where.stream));
-    DLT_TRY(copy(*operand, straight.operand(), where));
+    DLT_TRY(straight.make(*operand->tensor, *context.stream));
+    DLT_TRY(copy(*operand, straight.operand(), context));
     const Operand now = straight.operand();
-    DLT_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, where));
-    return operand == &c ? copy(now, c, where) : success;
+    DLT_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, context));
+    return operand == &c ? copy(now, c, context) : success;
   }
   if (overlap(*a.tensor, *c.tensor) != Overlap::none || overlap(*b.tensor, *c.tensor) != Overlap::none) {
     Temporary result;
-    DLT_TRY(result.make(*c.tensor, *where.stream));
-    if (p.reads) DLT_TRY(copy(c, result.operand(), where));
-    DLT_TRY(gemm(a, b, result.operand(), alpha, beta, where));
-    return copy(result.operand(), c, where);
+    DLT_TRY(result.make(*c.tensor, *context.stream));
+    if (p.reads) DLT_TRY(copy(c, result.operand(), context));
+    DLT_TRY(gemm(a, b, result.operand(), alpha, beta, context));
+    return copy(result.operand(), c, context);
   }
-  return run(p, a, b, c, where);
+  return run(p, a, b, c, context);
 }
 
 void set_use_cublas(bool use) noexcept { use_cublas.store(use, std::memory_order_relaxed); }

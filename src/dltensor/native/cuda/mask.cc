@@ -34,16 +34,16 @@ void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted) {
   add("within<uint64_t, false>");
 }
 
-Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept {
+Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) noexcept {
   return guarded("counts", [&]() -> Status {
     kernels::Counts p{data, nullptr, n, std::max<uint64_t>(1, (n + kernels::counts_tile - 1) / kernels::counts_tile)};
     const auto run = [&](const char* kernel, uint64_t number, uint64_t blocks, kernels::Counts* parameters) {
-      return launch_tiles(counts_header, Family::counts, number, std::string("counts::") + kernel, blocks, *where.stream,
+      return launch_tiles(counts_header, Family::counts, number, std::string("counts::") + kernel, blocks, *context.stream,
                           parameters);
     };
     if (p.tiles == 1) return run("within<uint64_t, true>", 0, 1, &p);
     Scratch totals;
-    DLT_TRY(totals.make((p.tiles + 1) * 8, *where.stream));
+    DLT_TRY(totals.make((p.tiles + 1) * 8, *context.stream));
     p.totals = totals.as<uint64_t>();
     DLT_TRY(run("totals<uint64_t>", 1, p.tiles, &p));
     kernels::Counts upper{p.totals, nullptr, p.tiles, (p.tiles + kernels::counts_tile - 1) / kernels::counts_tile};
@@ -53,16 +53,16 @@ Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept {
 }
 
 Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before, int64_t* count,
-                 const Where& where) noexcept {
-  DLT_TRY(refuse_capture("mask", *where.stream));
+                 const LaunchContext& context) noexcept {
+  DLT_TRY(refuse_capture("mask", *context.stream));
   if (is_misaligned(*from.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*from.tensor, *where.stream));
-    DLT_TRY(copy_bytes(from, straight.operand(), where));
-    return pack_mask(straight.operand(), bits, n, words, before, count, where);
+    DLT_TRY(straight.make(*from.tensor, *context.stream));
+    DLT_TRY(copy_bytes(from, straight.operand(), context));
+    return pack_mask(straight.operand(), bits, n, words, before, count, context);
   }
   return guarded("mask", [&]() -> Status {
-    Stream& stream = *where.stream;
+    Stream& stream = *context.stream;
     int type;
     DLT_TRY(type_of("mask", *from.tensor, &type));
     const int64_t bytes = type_table[type].bytes;
@@ -78,7 +78,7 @@ Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& w
     p.bits = bits;
     const std::string name = std::string("mask::pack<") + type_name(word_type(bytes)) + ">";
     DLT_TRY(launch_tiles(mask_header, Family::mask, static_cast<uint64_t>(bytes), name, p.tiles, stream, &p));
-    DLT_TRY(running_counts(p.before, p.tiles, where));
+    DLT_TRY(running_counts(p.before, p.tiles, context));
     DLTensor all = *before.tensor;
     int64_t one = 1, step = 1;
     all.ndim = 1, all.shape = &one, all.strides = &step;
@@ -88,9 +88,9 @@ Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& w
 }
 
 Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t n, const Operand& words, const Operand& before,
-                      const Where& where) noexcept {
+                      const LaunchContext& context) noexcept {
   return guarded("mask", [&]() -> Status {
-    Stream& stream = *where.stream;
+    Stream& stream = *context.stream;
     kernels::Mask p{};
     DLT_TRY(use(words.block, stream, false));
     DLT_TRY(use(before.block, stream, false));

@@ -61,14 +61,15 @@ struct Elements {
 };
 
 // Memory that the kernel of larger matrices writes to: a copy of the matrices, and the pivots of determinants.
-Status copy_matrices(const FactorCall& call, int type, Scratch& copied, kernels::Matrices& p, const Where& where) noexcept {
+Status copy_matrices(const FactorCall& call, int type, Scratch& copied, kernels::Matrices& p,
+                     const LaunchContext& context) noexcept {
   const auto bytes = static_cast<uint64_t>(type_table[type].bytes);
   const uint64_t matrices = p.count * static_cast<uint64_t>(call.m * call.n) * bytes;
   const uint64_t pivots = call.factor == Factor::determinant ? p.count * static_cast<uint64_t>(call.n + 1) * bytes : 0;
-  DLT_TRY(copied.make(matrices + pivots, *where.stream));
+  DLT_TRY(copied.make(matrices + pivots, *context.stream));
   const int64_t size = static_cast<int64_t>(matrices / bytes);
-  const Elements from(p.a, *where.stream, type, 1, {size}, {1}), to(copied.as<void>(), *where.stream, type, 1, {size}, {1});
-  DLT_TRY(copy(from.operand(nullptr), to.operand(copied.block), where));
+  const Elements from(p.a, *context.stream, type, 1, {size}, {1}), to(copied.as<void>(), *context.stream, type, 1, {size}, {1});
+  DLT_TRY(copy(from.operand(nullptr), to.operand(copied.block), context));
   p.a = copied.as<void>();
   if (pivots) p.third = copied.as<char>() + matrices;
   return success;
@@ -83,37 +84,37 @@ void store_one(int type, void* element) noexcept {
 
 // By cuSOLVER, which sees matrices transposed.
 Status run_library(const FactorCall& call, int type, kernels::Matrices& p, const Operand* out, const Operand* second,
-                   const Where& where) noexcept {
-  Stream& stream = *where.stream;
+                   const LaunchContext& context) noexcept {
+  Stream& stream = *context.stream;
   const int64_t n = call.n, k = call.k, all = call.count * call.m * n;
   Scratch copied, turned;
   if (call.factor == Factor::eigh && second) {
     const Elements from(p.a, stream, type, 1, {all}, {1}), to(p.second, stream, type, 1, {all}, {1});
-    DLT_TRY(copy(from.operand(nullptr), to.operand(second->block), where));
+    DLT_TRY(copy(from.operand(nullptr), to.operand(second->block), context));
   } else if (call.factor != Factor::cholesky && call.factor != Factor::qr) {
-    DLT_TRY(copy_matrices(call, type, copied, p, where));
+    DLT_TRY(copy_matrices(call, type, copied, p, context));
   }
   if (call.factor == Factor::inverse) {
     unsigned char one[16] = {}, zero[16] = {};
     store_one(type, one);
     const Elements whole(p.out, stream, type, 1, {all}, {1}), diagonal(p.out, stream, type, 2, {call.count, n}, {n * n, n + 1});
-    DLT_TRY(fill(zero, whole.operand(out->block), where));
-    DLT_TRY(fill(one, diagonal.operand(out->block), where));
+    DLT_TRY(fill(zero, whole.operand(out->block), context));
+    DLT_TRY(fill(one, diagonal.operand(out->block), context));
   }
   if (call.factor != Factor::solve) return factor_by_library(call, type, p, stream);
   DLT_TRY(turned.make(static_cast<uint64_t>(call.count * n * k * type_table[type].bytes), stream));
   const Elements rows(p.out, stream, type, 3, {call.count, n, k}, {n * k, k, 1});
   const Elements columns(turned.as<void>(), stream, type, 3, {call.count, n, k}, {n * k, 1, n});
-  DLT_TRY(copy(rows.operand(out->block), columns.operand(turned.block), where));
+  DLT_TRY(copy(rows.operand(out->block), columns.operand(turned.block), context));
   p.out = turned.as<void>();
   DLT_TRY(factor_by_library(call, type, p, stream));
-  return copy(columns.operand(turned.block), rows.operand(out->block), where);
+  return copy(columns.operand(turned.block), rows.operand(out->block), context);
 }
 
 // `info` of each matrix becomes other than 0 where it is singular, not positive definite or did not converge.
 Status enqueue(const FactorCall& call, const Operand& a, const Operand* out, const Operand* second, const Operand* third,
-               const Scratch& info, const Where& where) noexcept {
-  Stream& stream = *where.stream;
+               const Scratch& info, const LaunchContext& context) noexcept {
+  Stream& stream = *context.stream;
   int type;
   DLT_TRY(type_of("linalg", *a.tensor, &type));
   const bool small = std::max({call.m, call.n, call.factor == Factor::solve ? call.k : 0}) <= small_side;
@@ -138,10 +139,10 @@ Status enqueue(const FactorCall& call, const Operand& a, const Operand* out, con
   const bool complex = type == type_complex64 || type == type_complex128,
              wide = type == type_float64 || type == type_complex128;
   if (small) return launch(call, complex, wide, "", true, stream, p);
-  if (library) return run_library(call, type, p, out, second, where);
+  if (library) return run_library(call, type, p, out, second, context);
   Scratch copied;
   if (call.factor == Factor::inverse) p.k = p.n, p.flag = 1;
-  if (call.factor != Factor::cholesky) DLT_TRY(copy_matrices(call, type, copied, p, where));
+  if (call.factor != Factor::cholesky) DLT_TRY(copy_matrices(call, type, copied, p, context));
   return launch(call, complex, wide, "_large", false, stream, p);
 }
 
@@ -162,14 +163,14 @@ Status launch_pivots(const FactorCall& call, bool complex, bool wide, Stream& st
 }
 
 Status factor(const FactorCall& call, const Operand& a, const Operand* out, const Operand* second, const Operand* third,
-              const Where& where) noexcept {
-  Stream& stream = *where.stream;
+              const LaunchContext& context) noexcept {
+  Stream& stream = *context.stream;
   const char* const name = names[static_cast<int>(call.factor)];
   if (call.waits) DLT_TRY(refuse_capture(name, stream));
-  if (call.factor == Factor::cholesky) DLT_TRY(copy(a, *out, where));
+  if (call.factor == Factor::cholesky) DLT_TRY(copy(a, *out, context));
   Scratch info;
   DLT_TRY(info.make(static_cast<uint64_t>(call.count) * sizeof(int32_t), stream));
-  DLT_TRY(enqueue(call, a, out, second, third, info, where));
+  DLT_TRY(enqueue(call, a, out, second, third, info, context));
   memset(call.info, 0, static_cast<size_t>(call.count));
   return call.waits ? read_info(call, info, stream) : success;
 }

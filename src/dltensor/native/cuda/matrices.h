@@ -10,6 +10,6 @@ namespace dlt::cuda {
 // `out`, with room for k rows, gives q transposed, and `second` is that of n x m elements whose upper triangle, transposed, is r; svd
 // takes m <= n. Of a factor of cholesky the other triangle is of any value. A call that waits cannot be captured.
 DLT_API Status factor(const FactorCall& call, const Operand& a, const Operand* out, const Operand* second, const Operand* third,
-                      const Where& where) noexcept;
+                      const LaunchContext& context) noexcept;
 
 }  // namespace dlt::cuda

@@ -21,8 +21,8 @@ std::string cast_name(uint32_t code) {
          truth[code >> 1 & 1] + ">";
 }
 
-Where with_launch(const Where& where) noexcept {
-  Where out = where;
+LaunchContext with_launch(const LaunchContext& context) noexcept {
+  LaunchContext out = context;
   if (!out.launch) out.launch = thread_launch();
   return out;
 }
@@ -46,18 +46,18 @@ bool both_runs(const DLTensor& a, const DLTensor& b) noexcept {
 
 // One body over the target's shape.
 Status move(const char* function, Plan& plan, std::initializer_list<Operand> from, const Operand& to,
-            const Where& where) noexcept {
+            const LaunchContext& context) noexcept {
   plan.operands = static_cast<int>(from.size());
   plan.dims = to.tensor->ndim;
   memcpy(plan.shape, to.tensor->shape, sizeof(int64_t) * static_cast<size_t>(plan.dims));
   DLT_TRY(add_operand(function, plan, 0, to));
   int k = 0;
   for (const Operand& operand : from) DLT_TRY(add_operand(function, plan, ++k, operand));
-  if (where.launch) DLT_TRY(check_launch(*where.launch));
+  if (context.launch) DLT_TRY(check_launch(*context.launch));
   for (const Operand& operand : from)
-    if (operand.tensor) DLT_TRY(use(operand.block, *where.stream, false));
-  DLT_TRY(use(to.block, *where.stream, true));
-  return execute(plan, *where.stream->device, where);
+    if (operand.tensor) DLT_TRY(use(operand.block, *context.stream, false));
+  DLT_TRY(use(to.block, *context.stream, true));
+  return execute(plan, *context.stream->device, context);
 }
 
 bool overlapping(const Operand& from, const Operand& to) noexcept {
@@ -81,44 +81,44 @@ struct AsBytes {
   }
 };
 
-Status copy_here(const Operand& from, const Operand& to, const Where& where) noexcept {
+Status copy_here(const Operand& from, const Operand& to, const LaunchContext& context) noexcept {
   const DLTensor &source = *from.tensor, &target = *to.tensor;
   const int64_t bytes = item_bytes(target.dtype);
   const bool packed = target.dtype.bits * target.dtype.lanes % 8 != 0;
   if (both_runs(source, target)) {
-    DLT_TRY(use(from.block, *where.stream, false));
-    DLT_TRY(use(to.block, *where.stream, true));
+    DLT_TRY(use(from.block, *context.stream, false));
+    DLT_TRY(use(to.block, *context.stream, true));
     const int64_t elements = numel(target.ndim, target.shape);
     const int64_t all = packed ? bytes_of(elements, target.dtype, false) : elements * bytes;
-    Current current(*where.stream->device);
-    DLT_CU(cuMemcpyDtoDAsync_v2(address(target), address(source), static_cast<size_t>(all), where.stream->handle));
-    where.stream->count_work();
+    Current current(*context.stream->device);
+    DLT_CU(cuMemcpyDtoDAsync_v2(address(target), address(source), static_cast<size_t>(all), context.stream->handle));
+    context.stream->count_work();
     return success;
   }
   if (packed)
     return fail(Fault::type,
                 "copy: packed elements (%d bits) can only be copied whole and in C order on CUDA; use .to(\"cpu\")",
                 target.dtype.bits * target.dtype.lanes);
-  if (word_type(bytes) < 0 || is_misaligned(source) || is_misaligned(target)) return copy_bytes(from, to, where);
+  if (word_type(bytes) < 0 || is_misaligned(source) || is_misaligned(target)) return copy_bytes(from, to, context);
   Plan plan;
   plan.body = {keep_code, keep_name};
   plan.type = plan.types[0] = plan.types[1] = word_type(bytes);
-  return move("copy", plan, {from}, to, where);
+  return move("copy", plan, {from}, to, context);
 }
 
 }  // namespace
 
-Status copy_bytes(const Operand& from, const Operand& to, const Where& where) noexcept {
+Status copy_bytes(const Operand& from, const Operand& to, const LaunchContext& context) noexcept {
   if (to.tensor->ndim >= max_dims)
     return fail(Fault::value, "copy: elements that are not aligned can have at most %d dimensions", max_dims - 1);
   AsBytes source(*from.tensor), target(*to.tensor);
   Plan plan;
   plan.body = {keep_code, keep_name};
   plan.type = plan.types[0] = plan.types[1] = type_uint8;
-  return move("copy", plan, {{&source.tensor, from.block}}, {&target.tensor, to.block}, where);
+  return move("copy", plan, {{&source.tensor, from.block}}, {&target.tensor, to.block}, context);
 }
 
-Status copy(const Operand& from, const Operand& to, const Where& where) noexcept {
+Status copy(const Operand& from, const Operand& to, const LaunchContext& context) noexcept {
   const DLTensor &source = *from.tensor, &target = *to.tensor;
   if (source.dtype.bits != target.dtype.bits || source.dtype.code != target.dtype.code ||
       source.dtype.lanes != target.dtype.lanes)
@@ -126,37 +126,37 @@ Status copy(const Operand& from, const Operand& to, const Where& where) noexcept
                 source.dtype.code, source.dtype.bits, target.dtype.code, target.dtype.bits);
   if (numel(target.ndim, target.shape) == 0) return success;
   DLT_TRY(check_target("copy", target));
-  const Where here = with_launch(where);
+  const LaunchContext here = with_launch(context);
   if (source.device.device_type == kDLCUDA && target.device.device_type == kDLCUDA &&
       source.device.device_id != target.device.device_id)
     return copy_across(from, to, here);
   if (!overlapping(from, to)) return copy_here(from, to, here);
   Temporary between;
-  DLT_TRY(between.make(source, *where.stream));
+  DLT_TRY(between.make(source, *context.stream));
   DLT_TRY(copy_here(from, between.operand(), here));
   return copy_here(between.operand(), to, here);
 }
 
-Status cast(const Operand& from, const Operand& to, const CastOptions& options, const Where& where) noexcept {
+Status cast(const Operand& from, const Operand& to, const CastOptions& options, const LaunchContext& context) noexcept {
   Plan plan;
   DLT_TRY(type_of("cast", *to.tensor, &plan.types[0]));
   plan.types[1] = from.type;
   if (from.tensor) DLT_TRY(type_of("cast", *from.tensor, &plan.types[1]));
   if (numel(to.tensor->ndim, to.tensor->shape) == 0) return success;
-  if (from.tensor && plan.types[0] == plan.types[1] && !options.scaled) return copy(from, to, where);
+  if (from.tensor && plan.types[0] == plan.types[1] && !options.scaled) return copy(from, to, context);
   DLT_TRY(check_target("cast", *to.tensor));
-  const Where here = with_launch(where);
+  const LaunchContext here = with_launch(context);
   if (is_misaligned(*to.tensor) || (from.tensor && overlapping(from, to))) {
     Temporary result;
-    DLT_TRY(result.make(*to.tensor, *where.stream));
-    DLT_TRY(cast(from, result.operand(), options, where));
-    return copy(result.operand(), to, where);
+    DLT_TRY(result.make(*to.tensor, *context.stream));
+    DLT_TRY(cast(from, result.operand(), options, context));
+    return copy(result.operand(), to, context);
   }
   if (from.tensor && is_misaligned(*from.tensor)) {
     Temporary straight;
-    DLT_TRY(straight.make(*from.tensor, *where.stream));
+    DLT_TRY(straight.make(*from.tensor, *context.stream));
     DLT_TRY(copy_bytes(from, straight.operand(), here));
-    return cast(straight.operand(), to, options, where);
+    return cast(straight.operand(), to, options, context);
   }
   plan.type = plan.types[1];
   const uint32_t mode = static_cast<uint32_t>(plan.types[0]) << 2 | unsigned{options.saturate} << 1 |
@@ -176,10 +176,11 @@ Status cast(const Operand& from, const Operand& to, const CastOptions& options, 
   return move("cast", plan, {from, scale, offset}, to, here);
 }
 
-Status choose(const Operand& condition, const Operand& a, const Operand& b, const Operand& out, const Where& where) noexcept {
+Status choose(const Operand& condition, const Operand& a, const Operand& b, const Operand& out,
+              const LaunchContext& context) noexcept {
   if (!condition.tensor) {
     const Operand& only = condition.value[0] ? a : b;
-    return only.tensor ? copy(only, out, where) : fill(only.value, out, where);
+    return only.tensor ? copy(only, out, context) : fill(only.value, out, context);
   }
   const DLTensor& target = *out.tensor;
   const int64_t bytes = item_bytes(target.dtype);
@@ -193,23 +194,23 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
     return fail(Fault::type, "where: expected a bool condition and two operands of the output's dtype");
   if (numel(target.ndim, target.shape) == 0) return success;
   DLT_TRY(check_target("where", target));
-  const Where here = with_launch(where);
+  const LaunchContext here = with_launch(context);
   const Operand* const inputs[] = {&condition, &a, &b};
   for (int k = 0; k < 3; ++k) {
     if (!inputs[k]->tensor || !is_misaligned(*inputs[k]->tensor)) continue;
     Temporary straight;
-    DLT_TRY(straight.make(*inputs[k]->tensor, *where.stream));
+    DLT_TRY(straight.make(*inputs[k]->tensor, *context.stream));
     DLT_TRY(copy_bytes(*inputs[k], straight.operand(), here));
     const Operand now = straight.operand();
-    return choose(k == 0 ? now : condition, k == 1 ? now : a, k == 2 ? now : b, out, where);
+    return choose(k == 0 ? now : condition, k == 1 ? now : a, k == 2 ? now : b, out, context);
   }
   bool aside = is_misaligned(target);
   for (const Operand* input : inputs) aside |= input->tensor && overlapping(*input, out);
   if (aside) {
     Temporary result;
-    DLT_TRY(result.make(target, *where.stream));
-    DLT_TRY(choose(condition, a, b, result.operand(), where));
-    return copy(result.operand(), out, where);
+    DLT_TRY(result.make(target, *context.stream));
+    DLT_TRY(choose(condition, a, b, result.operand(), context));
+    return copy(result.operand(), out, context);
   }
   Plan plan;
   plan.body = {choose_code, choose_name};
@@ -221,7 +222,7 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
   return move("where", plan, {condition, x, y}, out, here);
 }
 
-Status fill(const void* element, const Operand& to, const Where& where) noexcept {
+Status fill(const void* element, const Operand& to, const LaunchContext& context) noexcept {
   DLTensor target = *to.tensor;
   if (to.padded) target.dtype = type_table[type_uint8].dtype;
   int type = 0;
@@ -230,27 +231,27 @@ Status fill(const void* element, const Operand& to, const Where& where) noexcept
   const int64_t elements = numel(target.ndim, target.shape), bytes = item_bytes(target.dtype);
   if (elements == 0) return success;
   DLT_TRY(check_target("fill", target));
-  const Where here = with_launch(where);
+  const LaunchContext here = with_launch(context);
   // The driver fills with 4 bytes at most: a wider value does if it repeats itself, as the zero of any dtype does.
   int64_t unit = bytes;
   while (unit > 4 && memcmp(value.value, value.value + unit / 2, static_cast<size_t>(unit / 2)) == 0) unit /= 2;
   if (unit <= 4 && is_contiguous(target.ndim, target.shape, target.strides) && !is_misaligned(target)) {
-    DLT_TRY(use(to.block, *where.stream, true));
+    DLT_TRY(use(to.block, *context.stream, true));
     uint32_t word = 0;
     memcpy(&word, value.value, static_cast<size_t>(unit));
-    Current current(*where.stream->device);
+    Current current(*context.stream->device);
     const auto count = static_cast<size_t>(elements * (bytes / unit));
-    if (unit == 1) DLT_CU(cuMemsetD8Async(address(target), static_cast<unsigned char>(word), count, where.stream->handle));
+    if (unit == 1) DLT_CU(cuMemsetD8Async(address(target), static_cast<unsigned char>(word), count, context.stream->handle));
     else if (unit == 2)
-      DLT_CU(cuMemsetD16Async(address(target), static_cast<unsigned short>(word), count, where.stream->handle));
-    else DLT_CU(cuMemsetD32Async(address(target), word, count, where.stream->handle));
-    where.stream->count_work();
+      DLT_CU(cuMemsetD16Async(address(target), static_cast<unsigned short>(word), count, context.stream->handle));
+    else DLT_CU(cuMemsetD32Async(address(target), word, count, context.stream->handle));
+    context.stream->count_work();
     return success;
   }
   if (is_misaligned(target)) {
     Temporary straight;
-    DLT_TRY(straight.make(target, *where.stream));
-    DLT_TRY(fill(element, straight.operand(), where));
+    DLT_TRY(straight.make(target, *context.stream));
+    DLT_TRY(fill(element, straight.operand(), context));
     return copy_bytes(straight.operand(), {&target, to.block}, here);
   }
   Plan plan;

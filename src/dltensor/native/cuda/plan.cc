@@ -73,7 +73,7 @@ bool divides(const void* pointer, int64_t bytes) noexcept {
   return (reinterpret_cast<uintptr_t>(pointer) & static_cast<uint64_t>(bytes - 1)) == 0;
 }
 
-Status launch_contiguous(Plan& plan, Device& device, const Where& where) noexcept {
+Status launch_contiguous(Plan& plan, Device& device, const LaunchContext& context) noexcept {
   const int64_t count = plan.dims ? plan.shape[0] : 1;
   int pack = widest_pack(plan);
   const auto aligned = [&](int at) {
@@ -107,9 +107,9 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where) noexcep
   const bool one = pack > 8 || pack * type_bytes(plan.types[0]) > 16;
   const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (one ? 0 : 1);
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, ((count - 1) >> shift) + 1, count,
-                                         where.launch);
+                                         context.launch);
   if (plan.chosen) *plan.chosen = {kernel.function, geometry};
-  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
 // Rows cut into parts for groups of threads, which are as long as rows allow and as all threads that fit need.
@@ -137,7 +137,8 @@ RowParts row_parts(const Device& device, const Kernel& kernel, int64_t rows, int
 }
 
 template <int DIMS, class I>
-Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int pack, int widest) noexcept {
+Status launch_rows(Plan& plan, Device& device, const LaunchContext& context, const Kernel& kernel, int pack,
+                   int widest) noexcept {
   Rows<DIMS, I> p;
   p.out = plan.pointers[0];
   for (int k = 0; k < kernels::max_operands; ++k) {
@@ -161,14 +162,14 @@ Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel&
   const int64_t items = rows * parts.parts;
   p.items = static_cast<I>(items);
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items << parts.lane_bits, rows * length,
-                                         where.launch);
+                                         context.launch);
   // Launch settings may be such that threads do not make whole groups.
   while ((uint64_t{geometry.blocks} * geometry.threads) & ((uint64_t{1} << parts.lane_bits) - 1)) --parts.lane_bits;
   p.lane_bits = parts.lane_bits;
-  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
-Status choose_rows(Plan& plan, Device& device, const Where& where) noexcept {
+Status choose_rows(Plan& plan, Device& device, const LaunchContext& context) noexcept {
   const int inner = plan.dims - 1;
   unsigned modes[most_operands];
   int widest = type_bytes(plan.types[0]);
@@ -216,21 +217,21 @@ Status choose_rows(Plan& plan, Device& device, const Where& where) noexcept {
       },
       &kernel));
   if (many)
-    return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack, widest)
-                : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack, widest);
-  return wide ? launch_rows<few_dims, uint64_t>(plan, device, where, kernel, pack, widest)
-              : launch_rows<few_dims, uint32_t>(plan, device, where, kernel, pack, widest);
+    return wide ? launch_rows<max_dims, uint64_t>(plan, device, context, kernel, pack, widest)
+                : launch_rows<max_dims, uint32_t>(plan, device, context, kernel, pack, widest);
+  return wide ? launch_rows<few_dims, uint64_t>(plan, device, context, kernel, pack, widest)
+              : launch_rows<few_dims, uint32_t>(plan, device, context, kernel, pack, widest);
 }
 
 // A run at other addresses than packs need is one row.
-Status choose_run(Plan& plan, Device& device, const Where& where) noexcept {
+Status choose_run(Plan& plan, Device& device, const LaunchContext& context) noexcept {
   constexpr int64_t few = 64;
   const int pack = widest_pack(plan);
   bool aligned = true;
   for (int k = 0; k <= plan.operands; ++k)
     aligned = aligned && (plan.immediate[k] || divides(plan.pointers[k], pack_alignment(pack, type_bytes(plan.types[k]))));
-  return aligned || plan.dims == 0 || plan.shape[0] < few ? launch_contiguous(plan, device, where)
-                                                          : choose_rows(plan, device, where);
+  return aligned || plan.dims == 0 || plan.shape[0] < few ? launch_contiguous(plan, device, context)
+                                                          : choose_rows(plan, device, context);
 }
 
 // The extents of a tile: lines of the input, and elements of each. As the kernels of tile.cuh have them.
@@ -275,7 +276,7 @@ TileSides tile_sides(const Plan& plan, int down) noexcept {
 }
 
 template <int DIMS, class I>
-Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int down,
+Status launch_tiles(Plan& plan, Device& device, const LaunchContext& context, const Kernel& kernel, int down,
                     const TileSides& sides) noexcept {
   const int across = plan.dims - 1;
   Tiles<DIMS, I> p;
@@ -301,11 +302,11 @@ Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel
     ++p.dims;
   }
   p.items = static_cast<I>(items);
-  Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items * 256, items * 256, where.launch);
+  Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items * 256, items * 256, context.launch);
   // One tile a block: more blocks than tiles would idle.
   geometry.blocks = static_cast<unsigned>(std::min<int64_t>(geometry.blocks, items));
   if (sides.words || sides.pitch) geometry.threads = 256;  // fixed by the tile; only the number of blocks follows the launch
-  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
 // The dimension in which the input is contiguous when the output is contiguous in another, or -1 when tiles would not
@@ -323,7 +324,7 @@ int tile_dimension(const Plan& plan) noexcept {
   return -1;
 }
 
-Status choose_tiles(Plan& plan, Device& device, const Where& where, int down) noexcept {
+Status choose_tiles(Plan& plan, Device& device, const LaunchContext& context, int down) noexcept {
   const TileSides sides = tile_sides(plan, down);
   int64_t items = 1;
   for (int d = 0; d < plan.dims; ++d) {
@@ -358,10 +359,10 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, int down) no
       },
       &kernel));
   if (many)
-    return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, sides)
-                : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, sides);
-  return wide ? launch_tiles<few_dims, uint64_t>(plan, device, where, kernel, down, sides)
-              : launch_tiles<few_dims, uint32_t>(plan, device, where, kernel, down, sides);
+    return wide ? launch_tiles<max_dims, uint64_t>(plan, device, context, kernel, down, sides)
+                : launch_tiles<max_dims, uint32_t>(plan, device, context, kernel, down, sides);
+  return wide ? launch_tiles<few_dims, uint64_t>(plan, device, context, kernel, down, sides)
+              : launch_tiles<few_dims, uint32_t>(plan, device, context, kernel, down, sides);
 }
 
 // Sorts the dimensions by falling strides of the output and makes them positive: then writes along the last one are
@@ -393,7 +394,7 @@ void join_dimensions(Plan& plan) noexcept {
 
 }  // namespace
 
-Status execute(Plan& plan, Device& device, const Where& where) noexcept {
+Status execute(Plan& plan, Device& device, const LaunchContext& context) noexcept {
   if (plan.dims > 1 || (plan.dims == 1 && plan.strides[0][0] != 1)) {
     order_dimensions(plan);
     join_dimensions(plan);
@@ -401,9 +402,9 @@ Status execute(Plan& plan, Device& device, const Where& where) noexcept {
   bool contiguous = plan.dims <= 1;
   if (plan.dims == 1)
     for (int k = 0; k <= plan.operands; ++k) contiguous &= plan.immediate[k] || plan.strides[k][0] == 1 || plan.shape[0] == 1;
-  if (contiguous) return choose_run(plan, device, where);
+  if (contiguous) return choose_run(plan, device, context);
   const int down = tile_dimension(plan);
-  return down >= 0 ? choose_tiles(plan, device, where, down) : choose_rows(plan, device, where);
+  return down >= 0 ? choose_tiles(plan, device, context, down) : choose_rows(plan, device, context);
 }
 
 Geometry blocks_for(const Device& device, const Kernel& kernel, uint64_t items, unsigned threads) noexcept {

@@ -61,7 +61,7 @@ inline int type_alignment(int type) noexcept { return type_alignments[type]; }
 Status add_operand(const char* function, Plan& plan, int k, const Operand& operand) noexcept;
 
 // Chooses the kernel and launches it.
-Status execute(Plan& plan, Device& device, const Where& where) noexcept;
+Status execute(Plan& plan, Device& device, const LaunchContext& context) noexcept;
 
 // Kernels that were used before, by number: no lock, no text.
 struct KernelKey {
@@ -131,7 +131,7 @@ struct Scratch {
 // The kernels of running_counts() of so many counts, for prepare_kernels().
 void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted);
 // data[i] becomes the sum of those ahead of it, and data[n] that of all; on the device.
-Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept;
+Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) noexcept;
 
 // For outputs that overlap an input, and operands whose address no kernel can read: a temporary of C order.
 struct Temporary {
@@ -152,6 +152,6 @@ struct Temporary {
 inline CUdeviceptr address(const DLTensor& t) noexcept { return reinterpret_cast<CUdeviceptr>(t.data) + t.byte_offset; }
 bool is_misaligned(const DLTensor& tensor) noexcept;
 // Element by element as bytes, whatever the alignment.
-Status copy_bytes(const Operand& from, const Operand& to, const Where& where) noexcept;
+Status copy_bytes(const Operand& from, const Operand& to, const LaunchContext& context) noexcept;
 
 }  // namespace dlt::cuda

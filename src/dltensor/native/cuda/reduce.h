@@ -8,7 +8,7 @@ namespace dlt::cuda {
 
 // As the CPU's reduce().
 DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask,
-                      uint64_t axes, const Operand& out, const Where& where) noexcept;
+                      uint64_t axes, const Operand& out, const LaunchContext& context) noexcept;
 
 // The fast path: `outer` times rows of `count` elements, `inner` apart, all in C order and of the dtype `type`, without a mask or
 // an initial value; `to` is the dtype of the result as a row. On the thread's current stream, into new memory, which the caller

@@ -65,8 +65,8 @@ Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* 
 
 template <int DIMS>
 Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& along, int64_t count, const Operand& in,
-                   const Operand& out, const Where& where) noexcept {
-  Device& device = *where.stream->device;
+                   const Operand& out, const LaunchContext& context) noexcept {
+  Device& device = *context.stream->device;
   kernels::Scanned<DIMS> p;
   p.in = reinterpret_cast<const void*>(address(*in.tensor));
   p.out = reinterpret_cast<void*>(address(*out.tensor));
@@ -96,7 +96,7 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
-  if (p.blocks == 1) return launch_kernel(device, results, blocks(results, tiles(1)), *where.stream, &p);
+  if (p.blocks == 1) return launch_kernel(device, results, blocks(results, tiles(1)), *context.stream, &p);
 
   DLT_TRY(kernel_of(device, name, Step::totals, false, &totals));
   DLT_TRY(kernel_of(device, name, Step::prefixes, false, &prefixes));
@@ -104,32 +104,32 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   if (__builtin_mul_overflow(count, static_cast<int64_t>(p.blocks) * state_bytes, &bytes))
     return fail(Fault::memory, "scan: states of %lld rows exceed the address space", static_cast<long long>(count));
   Block* states = nullptr;
-  DLT_TRY(allocate(*where.stream, static_cast<size_t>(bytes), &states));
+  DLT_TRY(allocate(*context.stream, static_cast<size_t>(bytes), &states));
   p.states = states->data;
-  Status status = launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *where.stream, &p);
-  if (status.ok()) status = launch_kernel(device, prefixes, blocks(prefixes, p.rows), *where.stream, &p);
-  if (status.ok()) status = launch_kernel(device, results, blocks(results, tiles(p.blocks)), *where.stream, &p);
+  Status status = launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *context.stream, &p);
+  if (status.ok()) status = launch_kernel(device, prefixes, blocks(prefixes, p.rows), *context.stream, &p);
+  if (status.ok()) status = launch_kernel(device, results, blocks(results, tiles(p.blocks)), *context.stream, &p);
   release(states);
   return status;
 }
 
 }  // namespace
 
-Status scan(Scan op, const Operand& in, int axis, const Operand& out, const Where& where) noexcept {
+Status scan(Scan op, const Operand& in, int axis, const Operand& out, const LaunchContext& context) noexcept {
   Name name{op, 0, 0, false};
   DLT_TRY(type_of("scan", *in.tensor, &name.element));
   DLT_TRY(type_of("scan", *out.tensor, &name.result));
   if (is_misaligned(*in.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*in.tensor, *where.stream));
-    DLT_TRY(copy_bytes(in, straight.operand(), where));
-    return scan(op, straight.operand(), axis, out, where);
+    DLT_TRY(straight.make(*in.tensor, *context.stream));
+    DLT_TRY(copy_bytes(in, straight.operand(), context));
+    return scan(op, straight.operand(), axis, out, context);
   }
   if (is_misaligned(*out.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*out.tensor, *where.stream));
-    DLT_TRY(scan(op, in, axis, straight.operand(), where));
-    return copy_bytes(straight.operand(), out, where);
+    DLT_TRY(straight.make(*out.tensor, *context.stream));
+    DLT_TRY(scan(op, in, axis, straight.operand(), context));
+    return copy_bytes(straight.operand(), out, context);
   }
   Axis rows[most_dims], along{1, 0, 0, 0};
   int dims = 0;
@@ -145,11 +145,11 @@ Status scan(Scan op, const Operand& in, int axis, const Operand& out, const Wher
   }
   if (count == 0 || along.size == 0) return success;
   dims = arrange(rows, dims, true);
-  DLT_TRY(use(in.block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
+  DLT_TRY(use(in.block, *context.stream, false));
+  DLT_TRY(use(out.block, *context.stream, true));
   name.many = dims > few_dims;
-  return name.many ? launch_scan<most_dims>(name, rows, dims, along, count, in, out, where)
-                   : launch_scan<few_dims>(name, rows, dims, along, count, in, out, where);
+  return name.many ? launch_scan<most_dims>(name, rows, dims, along, count, in, out, context)
+                   : launch_scan<few_dims>(name, rows, dims, along, count, in, out, context);
 }
 
 }  // namespace dlt::cuda

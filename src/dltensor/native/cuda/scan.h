@@ -9,6 +9,6 @@ namespace dlt::cuda {
 // out[..., i, ...] = in[..., 0, ...] op ... op in[..., i, ...] along `axis`; the shapes are the same, and the dtype of `out` is
 // what each result is rounded to. Sums and products of bools and integers are computed in 64 bits, which wrap, or exactly and
 // clamped where `op` saturates.
-DLT_API Status scan(Scan op, const Operand& in, int axis, const Operand& out, const Where& where) noexcept;
+DLT_API Status scan(Scan op, const Operand& in, int axis, const Operand& out, const LaunchContext& context) noexcept;
 
 }  // namespace dlt::cuda

@@ -5,19 +5,20 @@
 
 namespace dlt::cuda {
 
-Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after, const Where& where) noexcept {
+Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
+                    const LaunchContext& context) noexcept {
   for (const Operand* given : {&sorted, &values}) {
     if (!is_misaligned(*given->tensor)) [[likely]]
       continue;
     Temporary straight;
-    DLT_TRY(straight.make(*given->tensor, *where.stream));
-    DLT_TRY(copy_bytes(*given, straight.operand(), where));
-    return given == &sorted ? searchsorted(straight.operand(), values, out, after, where)
-                            : searchsorted(sorted, straight.operand(), out, after, where);
+    DLT_TRY(straight.make(*given->tensor, *context.stream));
+    DLT_TRY(copy_bytes(*given, straight.operand(), context));
+    return given == &sorted ? searchsorted(straight.operand(), values, out, after, context)
+                            : searchsorted(sorted, straight.operand(), out, after, context);
   }
   int type;
   DLT_TRY(type_of("searchsorted", *sorted.tensor, &type));
-  Device& device = *where.stream->device;
+  Device& device = *context.stream->device;
   const auto bytes = static_cast<int>(type_table[type].bytes);
   const int64_t n = numel(values.tensor->ndim, values.tensor->shape);
   if (n == 0) return success;
@@ -34,25 +35,25 @@ Status searchsorted(const Operand& sorted, const Operand& values, const Operand&
       device, Family::search, static_cast<uint64_t>(bytes), "native/cuda/kernels/search.cuh",
       [&] { return std::string("search::places<") + type_name(word_type(bytes)) + ", " + type_name(signed_twin(bytes)) + ">"; },
       &kernel));
-  DLT_TRY(use(sorted.block, *where.stream, false));
-  DLT_TRY(use(values.block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
-  const Launch* launch = where.launch ? where.launch : thread_launch();
+  DLT_TRY(use(sorted.block, *context.stream, false));
+  DLT_TRY(use(values.block, *context.stream, false));
+  DLT_TRY(use(out.block, *context.stream, true));
+  const Launch* launch = context.launch ? context.launch : thread_launch();
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
-  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
-Status tally(const Operand& bins, const Operand*, const Operand& counts, const Where& where) noexcept {
+Status tally(const Operand& bins, const Operand*, const Operand& counts, const LaunchContext& context) noexcept {
   if (is_misaligned(*bins.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*bins.tensor, *where.stream));
-    DLT_TRY(copy_bytes(bins, straight.operand(), where));
-    return tally(straight.operand(), nullptr, counts, where);
+    DLT_TRY(straight.make(*bins.tensor, *context.stream));
+    DLT_TRY(copy_bytes(bins, straight.operand(), context));
+    return tally(straight.operand(), nullptr, counts, context);
   }
-  Stream& stream = *where.stream;
+  Stream& stream = *context.stream;
   Device& device = *stream.device;
   const int64_t zero = 0;
-  DLT_TRY(fill(&zero, counts, where));
+  DLT_TRY(fill(&zero, counts, context));
   kernels::Tally p{};
   p.bins = reinterpret_cast<const int64_t*>(address(*bins.tensor));
   p.counts = reinterpret_cast<uint64_t*>(address(*counts.tensor));

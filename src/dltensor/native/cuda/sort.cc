@@ -66,21 +66,21 @@ void prepare(Device& device, int bytes, int carried, bool lines, uint64_t tiles,
   prepare_kernels(device, wanted);
 }
 
-Status launch_tiles(const Kind& kind, const Where& where, kernels::Sort* p) noexcept {
-  Device& device = *where.stream->device;
+Status launch_tiles(const Kind& kind, const LaunchContext& context, kernels::Sort* p) noexcept {
+  Device& device = *context.stream->device;
   Kernel kernel;
   DLT_TRY(find_sort(device, kind, &kernel));
-  return launch_kernel(device, kernel, blocks_for(device, kernel, p->tiles, threads), *where.stream, p);
+  return launch_kernel(device, kernel, blocks_for(device, kernel, p->tiles, threads), *context.stream, p);
 }
 
-Status launch_elements(const Kind& kind, const Where& where, kernels::Sort* p) noexcept {
-  Device& device = *where.stream->device;
+Status launch_elements(const Kind& kind, const LaunchContext& context, kernels::Sort* p) noexcept {
+  Device& device = *context.stream->device;
   Kernel kernel;
   DLT_TRY(find_sort(device, kind, &kernel));
   const auto n = static_cast<int64_t>(p->n);
-  const Launch* launch = where.launch ? where.launch : thread_launch();
+  const Launch* launch = context.launch ? context.launch : thread_launch();
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
-  return launch_kernel(device, kernel, geometry, *where.stream, p);
+  return launch_kernel(device, kernel, geometry, *context.stream, p);
 }
 
 int bytes_of_numbers(uint64_t n) noexcept { return n > uint64_t{1} << 32 ? 8 : 4; }
@@ -104,7 +104,8 @@ Status CarryingKeys::make(uint64_t n, int bytes, const void* elements, Stream& s
   return make_room(n, bytes, elements ? bytes : 0, stream);
 }
 
-Status CarryingKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last, const Where& where) noexcept {
+Status CarryingKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last,
+                          const LaunchContext& context) noexcept {
   kernels::Sort p{};
   p.counts = counts_.as<uint64_t>();
   p.n = n_, p.tiles = tiles_;
@@ -115,37 +116,37 @@ Status CarryingKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line
   p.wide = wide();
   if (line) p.line = *line;
   const int bytes = line ? 0 : bytes_;
-  DLT_TRY(launch_tiles({Step::count, bytes}, where, &p));
-  DLT_TRY(running_counts(p.counts, digits * tiles_, where));
-  DLT_TRY(launch_tiles({Step::move, bytes, moved_bytes()}, where, &p));
+  DLT_TRY(launch_tiles({Step::count, bytes}, context, &p));
+  DLT_TRY(running_counts(p.counts, digits * tiles_, context));
+  DLT_TRY(launch_tiles({Step::move, bytes, moved_bytes()}, context, &p));
   now_ = !now_;
   carried_ = p.to_numbers;
   return success;
 }
 
-Status CarryingKeys::sort(int bits, const Where& where, void* last) noexcept {
+Status CarryingKeys::sort(int bits, const LaunchContext& context, void* last) noexcept {
   for (int shift = 0; shift < bits && n_ > 1; shift += 8)
-    DLT_TRY(pass(static_cast<uint32_t>(shift), nullptr, shift + 8 < bits ? nullptr : last, where));
+    DLT_TRY(pass(static_cast<uint32_t>(shift), nullptr, shift + 8 < bits ? nullptr : last, context));
   return success;
 }
 
-Status CarryingKeys::sort_by_line(uint64_t line, const Where& where) noexcept {
+Status CarryingKeys::sort_by_line(uint64_t line, const LaunchContext& context) noexcept {
   const int bits = int(std::bit_width(n_ / line - 1));
   const auto by = kernels::divider<uint64_t>(line);
-  for (int shift = 0; shift < bits; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), &by, nullptr, where));
+  for (int shift = 0; shift < bits; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), &by, nullptr, context));
   return success;
 }
 
 Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
-            const Where& where) noexcept {
+            const LaunchContext& context) noexcept {
   if (is_misaligned(*from.tensor)) [[unlikely]] {
     Temporary straight;
-    DLT_TRY(straight.make(*from.tensor, *where.stream));
-    DLT_TRY(copy_bytes(from, straight.operand(), where));
-    return sort(straight.operand(), elements, indices, line, descending, where);
+    DLT_TRY(straight.make(*from.tensor, *context.stream));
+    DLT_TRY(copy_bytes(from, straight.operand(), context));
+    return sort(straight.operand(), elements, indices, line, descending, context);
   }
   return guarded("sort", [&]() -> Status {
-    Stream& stream = *where.stream;
+    Stream& stream = *context.stream;
     int type;
     DLT_TRY(type_of("sort", *from.tensor, &type));
     const auto n = static_cast<uint64_t>(numel(from.tensor->ndim, from.tensor->shape));
@@ -164,7 +165,7 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     if (line <= kernels::sort_tile) {
       const uint64_t whole = static_cast<uint64_t>(kernels::sort_tile / line * line);
       p.tiles = (n + whole - 1) / whole;
-      return launch_tiles({Step::lines, bytes}, where, &p);
+      return launch_tiles({Step::lines, bytes}, context, &p);
     }
     const bool one_line = n == static_cast<uint64_t>(line), numbered = indices || !one_line;
     // Elements that are not their keys in another form, with one key for both zeros, go along in place of numbers.
@@ -174,18 +175,18 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     prepare(*stream.device, bytes, sorted.moved_bytes(), !one_line, (n + kernels::sort_tile - 1) / kernels::sort_tile,
             elements && numbered, indices != nullptr);
     p.to_keys = sorted.keys();
-    DLT_TRY(launch_elements({Step::make, bytes}, where, &p));
-    DLT_TRY(sorted.sort(bytes * 8, where, numbered || inverted ? nullptr : p.out));
-    DLT_TRY(sorted.sort_by_line(static_cast<uint64_t>(line), where));
+    DLT_TRY(launch_elements({Step::make, bytes}, context, &p));
+    DLT_TRY(sorted.sort(bytes * 8, context, numbered || inverted ? nullptr : p.out));
+    DLT_TRY(sorted.sort_by_line(static_cast<uint64_t>(line), context));
     p.numbers = sorted.carried();
     p.wide = sorted.wide();
     if (elements && numbered) {
-      DLT_TRY(launch_elements({Step::elements, bytes}, where, &p));
+      DLT_TRY(launch_elements({Step::elements, bytes}, context, &p));
     } else if (elements && inverted) {
       p.in = sorted.keys(), p.to_keys = p.out;  // the key of a key is the element
-      DLT_TRY(launch_elements({Step::make, bytes}, where, &p));
+      DLT_TRY(launch_elements({Step::make, bytes}, context, &p));
     }
-    return indices ? launch_elements({Step::indices, 8}, where, &p) : success;
+    return indices ? launch_elements({Step::indices, 8}, context, &p) : success;
   });
 }
 
@@ -201,34 +202,34 @@ struct Lines {
     staged = !wanted.in_order() || is_misaligned(*out.tensor) ||
              (wanted.tensor.ndim && wanted.shape[wanted.tensor.ndim - 1] != line);
   }
-  Status make(const DLTensor& like, const Where& where) noexcept {
+  Status make(const DLTensor& like, const LaunchContext& context) noexcept {
     if (!staged) return success;
     DLTensor lines = like;
     lines.dtype = wanted.tensor.dtype;
-    DLT_TRY(full.make(lines, *where.stream));
+    DLT_TRY(full.make(lines, *context.stream));
     target = full.operand();
     return success;
   }
-  Status deliver(const Operand& out, const Where& where) noexcept {
+  Status deliver(const Operand& out, const LaunchContext& context) noexcept {
     if (!staged) return success;
     DLTensor first = wanted.tensor;
     first.data = full.tensor.data, first.byte_offset = 0, first.strides = full.strides;
-    return copy({&first, full.block}, {&wanted.tensor, out.block}, where);
+    return copy({&first, full.block}, {&wanted.tensor, out.block}, context);
   }
 };
 
 }  // namespace
 
 Status sort_along(const Operand& x, const Operand* values, const Operand* indices, int axis, bool descending,
-                  const Where& where) noexcept {
+                  const LaunchContext& context) noexcept {
   if (numel(x.tensor->ndim, x.tensor->shape) == 0) return success;
   const AxisLast from(*x.tensor, axis);
   const int64_t line = x.tensor->ndim ? x.tensor->shape[axis] : 1;
   Operand source(&from.tensor, x.block);
   Temporary lines;
   if (!from.in_order()) {
-    DLT_TRY(lines.make(from.tensor, *where.stream));
-    DLT_TRY(copy(source, lines.operand(), where));
+    DLT_TRY(lines.make(from.tensor, *context.stream));
+    DLT_TRY(copy(source, lines.operand(), context));
     source = lines.operand();
   }
   const Operand* const outputs[] = {values, indices};
@@ -236,12 +237,12 @@ Status sort_along(const Operand& x, const Operand* values, const Operand* indice
   for (int k = 0; k < 2; ++k) {
     if (outputs[k] == nullptr) continue;
     staged[k].emplace(*outputs[k], axis, line);
-    DLT_TRY(staged[k]->make(from.tensor, where));
+    DLT_TRY(staged[k]->make(from.tensor, context));
   }
   DLT_TRY(sort(source, staged[0] ? &staged[0]->target : nullptr, staged[1] ? &staged[1]->target : nullptr, line, descending,
-               where));
+               context));
   for (int k = 0; k < 2; ++k)
-    if (staged[k]) DLT_TRY(staged[k]->deliver(*outputs[k], where));
+    if (staged[k]) DLT_TRY(staged[k]->deliver(*outputs[k], context));
   return success;
 }
 

@@ -26,13 +26,13 @@ class CarryingKeys {
   int moved_bytes() const noexcept { return carried_bytes_ ? carried_bytes_ : 4; }
   // By the lowest `bits` of the keys; the others are 0. keys() and carried() are others then. `last`: where what goes with the keys
   // is wanted, and nothing else is.
-  Status sort(int bits, const Where& where, void* last = nullptr) noexcept;
+  Status sort(int bits, const LaunchContext& context, void* last = nullptr) noexcept;
   // By the line of `line` elements that each number is in. keys() are of no use after it.
-  Status sort_by_line(uint64_t line, const Where& where) noexcept;
+  Status sort_by_line(uint64_t line, const LaunchContext& context) noexcept;
 
  private:
   Status make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept;
-  Status pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last, const Where& where) noexcept;
+  Status pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last, const LaunchContext& context) noexcept;
 
   Scratch keys_[2], with_[2], counts_;
   const void* carried_ = nullptr;

@@ -189,16 +189,16 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
   return success;
 }
 
-Status copy_across(const Operand& from, const Operand& to, const Where& where) noexcept {
+Status copy_across(const Operand& from, const Operand& to, const LaunchContext& context) noexcept {
   Device *source_device = nullptr, *target_device = nullptr;
   DLT_TRY(device_of(from.tensor->device.device_id, &source_device));
   DLT_TRY(device_of(to.tensor->device.device_id, &target_device));
   // Packs on the source's device, on its current stream; everything else runs on the target's stream.
   Stream *source_stream = nullptr, *target_stream = nullptr;
   DLT_TRY(current_stream(source_device->ordinal, &source_stream));
-  if (where.stream->device == target_device) target_stream = where.stream;
+  if (context.stream->device == target_device) target_stream = context.stream;
   else DLT_TRY(current_stream(target_device->ordinal, &target_stream));
-  if (where.stream->device == source_device) source_stream = where.stream;
+  if (context.stream->device == source_device) source_stream = context.stream;
 
   Temporary packed_room, arrived;
   Operand source, target = to;
@@ -222,7 +222,7 @@ Status copy_across(const Operand& from, const Operand& to, const Where& where) n
   target_stream->count_work();
   // The source must not be written or reused before the copy has read it.
   DLT_TRY(order_after(*source_stream, *target_stream));
-  return direct ? success : copy(target, to, {target_stream, where.launch});
+  return direct ? success : copy(target, to, {target_stream, context.launch});
 }
 
 }  // namespace dlt::cuda

@@ -6,7 +6,7 @@
 namespace dlt::cuda {
 
 // Any strides: packed on the source's device, copied, unpacked on the target's.
-Status copy_across(const Operand& from, const Operand& to, const Where& where) noexcept;
+Status copy_across(const Operand& from, const Operand& to, const LaunchContext& context) noexcept;
 
 // BufferError while the stream is captured: `function` would have to wait for the device.
 Status refuse_capture(const char* function, const Stream& stream) noexcept;

@@ -67,13 +67,13 @@ void simplify(UserPlan& plan) noexcept {
   plan.dims = coalesce(plan.dims, plan.shape, used, strides);
 }
 
-Status launch(const char* text, const std::string& name, const Where& where, int64_t items, int64_t elements,
+Status launch(const char* text, const std::string& name, const LaunchContext& context, int64_t items, int64_t elements,
               void* parameters) noexcept {
-  Device& device = *where.stream->device;
+  Device& device = *context.stream->device;
   Kernel kernel;
   DLT_TRY(guarded("elementwise", [&] { return get_user_kernel(device, text, "dlt::user::" + name, nullptr, &kernel); }));
-  return launch_kernel(device, kernel, geometry_for(device, kernel.blocks_per_multiprocessor, items, elements, where.launch),
-                       *where.stream, parameters);
+  return launch_kernel(device, kernel, geometry_for(device, kernel.blocks_per_multiprocessor, items, elements, context.launch),
+                       *context.stream, parameters);
 }
 
 unsigned numbers_of(const UserPlan& plan) noexcept {
@@ -82,7 +82,7 @@ unsigned numbers_of(const UserPlan& plan) noexcept {
   return bits;
 }
 
-Status launch_run(const UserPlan& plan, const char* text, const Where& where) noexcept {
+Status launch_run(const UserPlan& plan, const char* text, const LaunchContext& context) noexcept {
   int widest = 1;
   for (int k = 0; k < plan.operands; ++k)
     if (!plan.number[k]) widest = std::max(widest, plan.bytes[k]);
@@ -97,12 +97,12 @@ Status launch_run(const UserPlan& plan, const char* text, const Where& where) no
   p.count = static_cast<uint64_t>(count);
   return guarded("elementwise", [&] {
     const std::string name = "contiguous<" + std::to_string(pack) + ", " + std::to_string(numbers_of(plan)) + ">";
-    return launch(text, name, where, (count - 1) / pack + 1, count, &p);
+    return launch(text, name, context, (count - 1) / pack + 1, count, &p);
   });
 }
 
 template <class I>
-Status launch_rows(const UserPlan& plan, const char* text, const Where& where, int64_t count) noexcept {
+Status launch_rows(const UserPlan& plan, const char* text, const LaunchContext& context, int64_t count) noexcept {
   kernels::UserRows<I> p;
   p.out = plan.pointers[0];
   for (int k = 0; k < kernels::max_user_operands; ++k) p.in[k] = plan.pointers[k + 1], p.value[k] = plan.values[k];
@@ -115,40 +115,40 @@ Status launch_rows(const UserPlan& plan, const char* text, const Where& where, i
   return guarded("elementwise", [&] {
     const char* index = sizeof(I) == 4 ? "uint32_t" : "uint64_t";
     const std::string name = std::string("rows<") + index + ", " + std::to_string(numbers_of(plan)) + ">";
-    return launch(text, name, where, count, count, &p);
+    return launch(text, name, context, count, count, &p);
   });
 }
 
-Status run(const char* text, const Operand* in, int count, const Operand& out, const Where& where) noexcept;
+Status run(const char* text, const Operand* in, int count, const Operand& out, const LaunchContext& context) noexcept;
 
 // Through copies: of misaligned operands, of ones that overlap the output, and where too many dimensions are left.
-Status run_by_copies(const char* text, const Operand* in, int count, const Operand& out, const Where& where,
+Status run_by_copies(const char* text, const Operand* in, int count, const Operand& out, const LaunchContext& context,
                      bool all) noexcept {
   Temporary copies[most_user_operands];
   Operand straight[most_user_operands];
   for (int k = 0; k < count; ++k) {
     straight[k] = in[k];
     if (!in[k].tensor || !(all || is_misaligned(*in[k].tensor))) continue;
-    DLT_TRY(copies[k].make(all ? *out.tensor : *in[k].tensor, *where.stream));
+    DLT_TRY(copies[k].make(all ? *out.tensor : *in[k].tensor, *context.stream));
     copies[k].tensor.dtype = in[k].tensor->dtype;
     if (all && item_bytes(in[k].tensor->dtype) > item_bytes(out.tensor->dtype)) {  // room for the wider elements
       DLTensor like = *out.tensor;
       like.dtype = in[k].tensor->dtype;
       release(copies[k].block);
       copies[k].block = nullptr;
-      DLT_TRY(copies[k].make(like, *where.stream));
+      DLT_TRY(copies[k].make(like, *context.stream));
     }
-    DLT_TRY(is_misaligned(*in[k].tensor) ? copy_bytes(in[k], copies[k].operand(), where)
-                                         : copy(in[k], copies[k].operand(), where));
+    DLT_TRY(is_misaligned(*in[k].tensor) ? copy_bytes(in[k], copies[k].operand(), context)
+                                         : copy(in[k], copies[k].operand(), context));
     straight[k] = copies[k].operand();
   }
   Temporary result;
-  DLT_TRY(result.make(*out.tensor, *where.stream));
-  DLT_TRY(run(text, straight, count, result.operand(), where));
-  return is_misaligned(*out.tensor) ? copy_bytes(result.operand(), out, where) : copy(result.operand(), out, where);
+  DLT_TRY(result.make(*out.tensor, *context.stream));
+  DLT_TRY(run(text, straight, count, result.operand(), context));
+  return is_misaligned(*out.tensor) ? copy_bytes(result.operand(), out, context) : copy(result.operand(), out, context);
 }
 
-Status run(const char* text, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
+Status run(const char* text, const Operand* in, int count, const Operand& out, const LaunchContext& context) noexcept {
   const DLTensor& target = *out.tensor;
   bool aside = is_misaligned(target);
   for (int k = 0; k < count; ++k) {
@@ -157,7 +157,7 @@ Status run(const char* text, const Operand* in, int count, const Operand& out, c
     aside |= is_misaligned(*in[k].tensor) || o == Overlap::some ||
              (o == Overlap::identical && item_bytes(in[k].tensor->dtype) != item_bytes(target.dtype));
   }
-  if (aside) return run_by_copies(text, in, count, out, where, false);
+  if (aside) return run_by_copies(text, in, count, out, context, false);
   UserPlan plan;
   plan.operands = count + 1;
   plan.dims = target.ndim;
@@ -165,17 +165,17 @@ Status run(const char* text, const Operand* in, int count, const Operand& out, c
   DLT_TRY(describe(plan, 0, out));
   for (int k = 0; k < count; ++k) DLT_TRY(describe(plan, k + 1, in[k]));
   simplify(plan);
-  if (plan.dims > kernels::max_user_dims) return run_by_copies(text, in, count, out, where, true);
+  if (plan.dims > kernels::max_user_dims) return run_by_copies(text, in, count, out, context, true);
   for (int k = 0; k < count; ++k)
-    if (in[k].tensor) DLT_TRY(use(in[k].block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
+    if (in[k].tensor) DLT_TRY(use(in[k].block, *context.stream, false));
+  DLT_TRY(use(out.block, *context.stream, true));
   bool contiguous = plan.dims <= 1;
   for (int k = 0; contiguous && plan.dims && k < plan.operands; ++k)
     contiguous = plan.number[k] || plan.strides[k][0] == 1 || plan.shape[0] == 1;
-  if (contiguous) return launch_run(plan, text, where);
+  if (contiguous) return launch_run(plan, text, context);
   const int64_t elements = numel(target.ndim, target.shape);
-  return elements >= narrow_limit ? launch_rows<uint64_t>(plan, text, where, elements)
-                                  : launch_rows<uint32_t>(plan, text, where, elements);
+  return elements >= narrow_limit ? launch_rows<uint64_t>(plan, text, context, elements)
+                                  : launch_rows<uint32_t>(plan, text, context, elements);
 }
 
 Status raw_kernel(const std::string& text, const std::string& name, const std::vector<std::string>& options, Stream& stream,
@@ -185,14 +185,15 @@ Status raw_kernel(const std::string& text, const std::string& name, const std::v
 
 }  // namespace
 
-Status user_elementwise(const char* text, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
+Status user_elementwise(const char* text, const Operand* in, int count, const Operand& out,
+                        const LaunchContext& context) noexcept {
   const DLTensor& target = *out.tensor;
   if (count > kernels::max_user_operands)
     return fail(Fault::value, "elementwise: expected at most %d operands, got %d", kernels::max_user_operands, count);
   if (numel(target.ndim, target.shape) == 0) return success;
   if (repeats_elements(target.ndim, target.shape, target.strides))
     return fail(Fault::value, "elementwise: the output repeats elements (a stride is 0): copy it first");
-  Where here = where;
+  LaunchContext here = context;
   if (!here.launch) here.launch = thread_launch();
   if (here.launch) DLT_TRY(check_launch(*here.launch));
   return run(text, in, count, out, here);

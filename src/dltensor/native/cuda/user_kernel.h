@@ -13,7 +13,7 @@ namespace dlt::cuda {
 // the dtypes of `in` and `out`, of which those in NUMBERS are numbers. Broadcasts to out's shape; any strides; overlap is
 // as if through a temporary.
 DLT_API Status user_elementwise(const char* text, const Operand* in, int count, const Operand& out,
-                                const Where& where) noexcept;
+                                const LaunchContext& context) noexcept;
 
 struct RawLaunch {
   unsigned grid[3], block[3];

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.errors cimport raise_status
-from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, Block, CastOptions, Fault, Real, Scalar, Status,
-                             type_table)
-from .._core.scalars cimport kind_order  # for the modules that cimport operands
-from .._core.tensor cimport Tensor, assign, new_empty
-from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLPackExchangeAPI,
-                            DLTensor, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged)
+from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, Block, CastOptions, Fault, Real, Scalar, Status
+from .._core.tensor cimport Tensor
+from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
     cppclass ReduceOptions:
@@ -73,29 +69,6 @@ cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
         const int64_t* size
         int64_t batch
         bint forward
-
-# Operand of a function: a view of a tensor, or a Python number. Valid while the argument itself is held, no
-# Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
-cdef struct Operand:
-    DLTensor view
-    PyObject* owner    # the foreign object that the memory is borrowed from; NULL for our tensors and numbers
-    const DLPackExchangeAPI* table  # of the owner's type; NULL for an ndarray
-    Block* block        # that the memory belongs to; NULL for numbers and for what is borrowed
-    uint64_t flags
-    int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
-    bint number
-    int64_t dims[MAX_DIMS_TWICE]
-    double element[4]   # the number as one element, once its dtype is known
-
-cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str func)
-cdef object read_operand(object x, Operand* out, str func)
-cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1
-cdef object hold_without_gil(Operand* operands, int count)
-cdef int read_number(object x, Scalar* out, str func) except -1
-cdef int store_number(object x, Operand* out, int type, str func) except -1
-cdef int promote_operands(Operand* operands, int count, str func) except -1
-cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1
-cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2
 
 cdef extern from "native/memory/run.h" namespace "dlt" nogil:
     cppclass Run:
@@ -178,7 +151,7 @@ cdef struct Engine:
                    object out)
     int (*reduce_rows)(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
                        int64_t inner, Tensor made) except -1
-    int (*fourier)(const FourierCall* call, const Operand* x, const Operand* out) except -1
+    int (*fourier)(const FourierCall* call, Tensor x, Tensor out) except -1
 
 cdef void set_engine(const Engine* engine) noexcept
 cdef const Engine* engine_of(DLDevice device, str func) except NULL
@@ -187,9 +160,6 @@ cdef inline int check_device(Tensor t, str func) except -1:
     if not is_host(<int>t.impl.dl.device.device_type):
         engine_of(t.impl.dl.device, func)
     return 0
-cdef void read_tensor(Tensor t, Operand* out) noexcept
-
-# -- computing: the same for the host and for devices
 
 cdef const EngineTable* device_engine_at(DLDevice device, LaunchContext* launch, str func) except NULL
 cdef int set_launch(LaunchContext* launch, object settings) except -1
@@ -198,23 +168,6 @@ cdef inline const EngineTable* engine_at(DLDevice device, LaunchContext* launch,
     if is_host(<int>device.device_type):
         return &cpu_engine
     return device_engine_at(device, launch, func)
-cdef inline void read_owned(Tensor t, EngineOperand* out) noexcept:
-    out.tensor = &t.impl.dl
-    out.block = t.impl.block
-    out.padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
-
-cdef inline void as_engine_operand(const Operand* operand, EngineOperand* out) noexcept:
-    if operand.number:
-        out.tensor = NULL
-        out.block = NULL
-        out.type = operand.type
-        (<double*>out.value)[0] = operand.element[0]  # one load for each store: a wider one waits for both
-        if type_table[operand.type].bytes > 8:
-            (<double*>out.value)[1] = operand.element[1]
-        return
-    out.tensor = &operand.view
-    out.block = operand.block
-    out.padded = operand.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
 
 # Before the call of a slot: release the GIL where the work takes longer than that costs, and on devices, where a launch
 # may block. `bytes`: of an addition that takes as long. After it: take the GIL back, and raise what the status stands
@@ -228,12 +181,6 @@ cdef inline int finish(PyThreadState* state, Status status, const LaunchContext&
         return 0
     return raise_status(status, func if launch.stream == NULL else None)  # texts of devices name the function
 
-cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, const void* element, Operand* target,
-                      str func) except -1
-
-# -- the one treatment of `out`: checked, computed into, delivered
-
-cdef Tensor read_output(object out, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, bint holds, str func)
 # Host memory of every kind counts as the CPU, managed memory as its CUDA device.
 cdef inline DLDevice computing_device(DLDevice device) noexcept:
     if is_host(<int>device.device_type):
@@ -244,16 +191,3 @@ cdef inline DLDevice computing_device(DLDevice device) noexcept:
 cdef inline bint is_same_place(DLDevice a, DLDevice b) noexcept:
     a, b = computing_device(a), computing_device(b)
     return a.device_type == b.device_type and a.device_id == b.device_id
-cdef bint is_written_at_once(Tensor target, Tensor x, DLDataType dtype) noexcept
-# Return `target` where results can be written to it at once, else new memory where `x` is.
-cdef inline Tensor result_for(Tensor target, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, str func):
-    if target is not None and is_written_at_once(target, x, dtype):
-        return target
-    return new_empty(ndim, shape, dtype, computing_device(x.impl.dl.device), func)
-# The result of a call: new memory, or `out` with the results in it.
-cdef inline object deliver(Tensor result, Tensor target, object out, str func):
-    if target is None:
-        return result
-    if result is not target:
-        assign(target, result, func)
-    return out

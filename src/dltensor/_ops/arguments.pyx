@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of functions: tensors of any framework, borrowed for the call, Python numbers, and the engine to use.
+"""Arguments of functions: tensors of any framework, borrowed for the call, Python numbers, and the outputs.
 
 Nothing is computed here.
 """
@@ -16,14 +16,15 @@ from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
 from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
                              is_torch_table, known_entry)
 from .._core.convert cimport view_any
-from .._core.native cimport (KEEP_GIL_BYTES, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, broadcast_shapes,
-                             computed_types, contiguous_strides, find_type, item_bytes, numel, promote, same_dtype,
-                             store_scalar, type_bool, type_complex64, type_float32, type_int64, type_table)
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Status,
+                             broadcast_shapes, computed_types, contiguous_strides, find_type, item_bytes, numel,
+                             promote, same_dtype, store_scalar, type_bool, type_complex64, type_float32, type_int64,
+                             type_table, type_uint8)
 from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number
-from .._core.tensor cimport Tensor, as_tuple, check_writable, operations
-from .._core.threads cimport Published
-from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
+from .._core.tensor cimport Tensor, as_tuple, assign, check_writable, operations
+from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, read_dtype
 
+from .engine cimport PyThreadState, finish, is_same_place, release_gil
 from .._core.types import DeviceError
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
@@ -296,42 +297,6 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) ex
     return ndim
 
 
-cdef Published[const Engine] _engine  # NULL until the CUDA package is loaded
-
-
-cdef void set_engine(const Engine* engine) noexcept:
-    """Register what computes on CUDA devices."""
-    _engine.set(engine)
-
-
-cdef const Engine* loaded_engine() noexcept:
-    """Return the engine of CUDA devices, NULL before the first use of one."""
-    return _engine.get()
-
-
-cdef const Engine* engine_of(DLDevice device, str func) except NULL:
-    """Return the engine of a device that is not the host."""
-    if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
-        raise DeviceError(f"{func}: nothing here computes on {device_of(device)}; move the tensor with its own "
-                          f"framework, or to a CUDA device or the CPU")
-    if _engine.get() == NULL:
-        from ..cuda import _backend  # no-cython-lint: it registers them
-    return _engine.get()
-
-
-# -- computing: the same for the host and for devices ------------------------------------------------------------------
-
-cdef const EngineTable* device_engine_at(DLDevice device, LaunchContext* launch, str func) except NULL:
-    cdef const Engine* engine = engine_of(device, func)
-    engine.launch_on(device.device_id, launch)
-    return engine.table
-
-
-cdef int set_launch(LaunchContext* launch, object settings) except -1:
-    """Launch kernels with these settings. The CPU has none."""
-    return 0 if launch.stream == NULL else loaded_engine().set_launch(settings, launch)
-
-
 cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, const void* element, Operand* target,
                       str func) except -1:
     """Write one element of the dtype of `target` to all of it."""
@@ -346,75 +311,109 @@ cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, co
 
 # -- the one treatment of `out` ---------------------------------------------------------------------------------------
 
-cdef Tensor read_output(object out, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, bint holds, str func):
-    """Read an `out` where `x` is, of the shape and dtype of the result, or with `holds` of one that holds it."""
+cdef Tensor read_out(object out, str func):
+    """Read an `out` argument as a tensor over its memory. None for None."""
     cdef Operand operand
     cdef PyObject* used
-    cdef Tensor target
-    cdef int d
     if out is None:
         return None
     cdef list owners = read_operands(NULL, 0, <PyObject*>out, &operand, &used, func) or []
     own_operands(&used, 1, &operand, owners, func)
-    target = <Tensor><object>used
+    return <Tensor><object>used
+
+
+cdef int check_output(const DLTensor* out, int ndim, const int64_t* shape, DLDataType dtype, DLDevice device,
+                      OutputRule rule, str func) except -1:
+    """Compare an output with the result: its shape, its device and its dtype."""
+    cdef int i, type = find_type(dtype), own = find_type(out.dtype)
+    cdef bint fits = out.ndim == ndim
+    for i in range(ndim if fits else 0):
+        fits = fits and out.shape[i] == shape[i]
+    if not fits:
+        raise ValueError(f"{func}: the result has shape {as_tuple(ndim, shape)}, out has shape "
+                         f"{as_tuple(out.ndim, out.shape)}; give an out of that shape")
+    if not is_same_place(out.device, device):
+        raise ValueError(f"{func}: the operands are on {device_of(device)}, out is on {device_of(out.device)}; give an "
+                         f"out on {device_of(device)}")
+    if same_dtype(out.dtype, dtype) or rule != SAME_DTYPE and type == type_bool and own == type_uint8:
+        return 0
+    if rule == SAME_KIND:
+        fits = type >= 0 and 0 <= own < computed_types and kind_order(own) >= kind_order(type)
+    else:
+        fits = rule == HOLDS and type >= 0 and own >= 0 and promote(type, own) == own
+    if not fits:
+        raise TypeError(f"{func}: the result is {dtype_of(dtype)}, out is {dtype_of(out.dtype)}; give an out of that "
+                        f"dtype, or convert the result with astype()")
+    return 0
+
+
+cdef Tensor read_output(object out, Tensor x, int ndim, const int64_t* shape, DLDataType dtype, OutputRule rule,
+                        str func):
+    """Read an `out` argument, which must be where `x` is, for a result of this shape and dtype. None for None."""
+    cdef Tensor target = read_out(out, func)
+    if target is None:
+        return None
     if not is_same_place(target.impl.dl.device, x.impl.dl.device):
         raise DeviceError(f"{func}: x is on {x.device} and out on {target.device}; give an out on {x.device}")
-    for d in range(ndim if target.impl.dl.ndim == ndim else 1):
-        if target.impl.dl.ndim != ndim or target.impl.dl.shape[d] != shape[d]:
-            wanted = as_tuple(ndim, shape)
-            raise ValueError(f"{func}: the result has shape {wanted}, out has shape {target.shape}; give an out of "
-                             f"that shape")
-    if not same_dtype(target.impl.dl.dtype, dtype) and (not holds or not _can_cast(dtype_of(dtype), target.dtype)):
-        raise TypeError(f"{func}: the result is {dtype_of(dtype)}, out is {target.dtype}, which does not hold it; give "
-                        f"an out of {dtype_of(dtype)}")
+    check_output(&target.impl.dl, ndim, shape, dtype, x.impl.dl.device, rule, func)
     return target
 
 
-cdef bint _can_cast(object a, object b) except -1:
-    from .dtypes import can_cast  # no-cython-lint: it imports this module
-    return can_cast(a, b)
+def written(Tensor result, out, str func):
+    """Convert a result to the dtype of `out`, which is returned; the result itself if `out` is None.
+
+    Raises
+    ------
+    ValueError
+        `out` has another shape or is read-only.
+    TypeError
+        `out` has a dtype of a lower kind than the result, or is no tensor.
+
+    Examples
+    --------
+    >>> written(dl.asarray([1.5]), dl.zeros(1, dtype="float64"), "f").tolist()
+    [1.5]
+    """
+    cdef Tensor target = read_out(out, func)
+    if target is None:
+        return result
+    check_output(&target.impl.dl, result.impl.dl.ndim, result.impl.dl.shape, result.impl.dl.dtype,
+                 result.impl.dl.device, SAME_KIND, func)
+    assign(target, result, func)
+    return out
+
+
+def output_of(out, tuple shape, dtype, str func):
+    """Return an `out` argument as a tensor of exactly this shape and dtype, or None for None.
+
+    Raises
+    ------
+    ValueError
+        `out` has another shape or is read-only.
+    TypeError
+        `out` has another dtype, or is no tensor.
+
+    Examples
+    --------
+    >>> output_of(dl.zeros(2), (2,), dl.float32, "f")
+    Tensor([0., 0.], shape=(2,), device=cpu, dtype=float32)
+    """
+    cdef int64_t extents[MAX_DIMS]
+    cdef Tensor target = read_out(out, func)
+    cdef int i
+    if target is None:
+        return None
+    if len(shape) > MAX_DIMS:
+        raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, got {len(shape)}")
+    for i in range(<int>len(shape)):
+        extents[i] = shape[i]
+    check_output(&target.impl.dl, <int>len(shape), extents, read_dtype(dtype, func), target.impl.dl.device, SAME_DTYPE,
+                 func)
+    return target
 
 
 cdef bint is_written_at_once(Tensor target, Tensor x, DLDataType dtype) noexcept:
     return same_dtype(target.impl.dl.dtype, dtype) and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE
-
-
-def check_computes(Tensor t, str func):
-    """Raise DeviceError for a tensor on a device where nothing here computes.
-
-    Examples
-    --------
-    >>> check_computes(dl.zeros(2), "norm")
-    """
-    check_device(t, func)
-
-
-def transform(Tensor x, Tensor out, tuple sizes, bint forward):
-    """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/fft.h.
-
-    Raises
-    ------
-    DeviceError
-        The device's library is not installed, or failed.
-
-    Examples
-    --------
-    >>> transform(x, out, (8,), True)                             # doctest: +SKIP
-    """
-    cdef Operand source, target
-    cdef FourierCall call
-    cdef int64_t[3] extents
-    cdef int i
-    call.rank = len(sizes)
-    call.batch = 1
-    for i in range(x.impl.dl.ndim - call.rank):
-        call.batch *= x.impl.dl.shape[i]
-    for i in range(call.rank):
-        extents[i] = sizes[i]
-    call.size, call.forward = extents, forward
-    read_tensor(x, &source)
-    read_tensor(out, &target)
-    engine_of(x.impl.dl.device, "fft").fourier(&call, &source, &target)
 
 
 def data_ptr(x, /):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of operands.pyx: reading arguments.
+# Types of engine.pyx: devices that compute.
 from .._core.tensor import Tensor
-from ..typing import TensorLike
 
 def check_computes(t: Tensor, func: str) -> None: ...
 def transform(x: Tensor, out: Tensor, sizes: tuple[int, ...], forward: bool) -> None: ...
-def data_ptr(x: TensorLike, /) -> int: ...
