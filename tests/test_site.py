@@ -29,14 +29,14 @@ def tool(name):
 def test_links_of_pages_lead_to_pages_and_files_of_the_site():
     stage, files = tool("stage"), set()
     names = stage.pages()
-    text = "[a](../README.md#install) [`b`](../src/dltensor/native/ops/ops.h) "
+    text = "[a](../README.md#install) [`b`](../src/dltensor/native/ops/elementwise/ops.h) "
     text += "![c](conformance.svg) `[d](x.md)` [e](https://e)"
     made = stage.rewritten(text, "docs/why.md", names, files)
     assert made == (
-        '[a](readme.md#install) <a href="repository/src/dltensor/native/ops/ops.h.txt"><code>b</code></a> '
+        '[a](readme.md#install) <a href="repository/src/dltensor/native/ops/elementwise/ops.h.txt"><code>b</code></a> '
         "![c](conformance.svg) `[d](x.md)` [e](https://e)"
     )
-    assert files == {"src/dltensor/native/ops/ops.h", "docs/conformance.svg"}
+    assert files == {"src/dltensor/native/ops/elementwise/ops.h", "docs/conformance.svg"}
     decision = {**names, "docs/decisions/0001-x.md": "decisions/0001-x.md"}
     assert stage.rewritten("[a](../why.md)", "docs/decisions/0001-x.md", decision,
                            files) == "[a](../why.md)"  # fmt: skip

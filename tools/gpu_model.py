@@ -478,7 +478,7 @@ class Compiler:
         if path is None:
             raise FileNotFoundError("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
         self.nvrtc = ctypes.CDLL(path)
-        text = (SOURCE / "native/cuda/kernel_cache.h").read_text()
+        text = (SOURCE / "native/cuda/compile/kernel_cache.h").read_text()
         self.options = re.findall(r'"([^"]+)"', re.search(r"compile_options\[\] = \{(.*?)\}", text)[1])
 
     def compile(self, kernel, arch):

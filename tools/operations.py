@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
 HEAD = """# Operations
 All element-wise operations, and the type promotion rules. `python tools/operations.py` generates this page from the
-rows of [`ops.h`](../src/dltensor/native/ops/ops.h); do not edit it.
+rows of [`ops.h`](../src/dltensor/native/ops/elementwise/ops.h); do not edit it.
 
 Every function takes any DLPack object or a Python number for each operand. It broadcasts and promotes the operands and
 accepts `out=`. Functions marked *saturating* also accept `saturate=True`: the operands have one dtype, and the exact
@@ -112,7 +112,7 @@ REDUCTION_RESULTS = {
     "index": "int64",
 }
 REDUCTIONS_HEAD = """## Reductions
-The rows of [`reductions.h`](../src/dltensor/native/ops/reductions.h). Every reduction takes any DLPack object, `axis`
+The rows of [`reductions.h`](../src/dltensor/native/ops/reduce/reductions.h). Every reduction takes any DLPack object, `axis`
 (an integer, a sequence of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
 
 - **Sums and means of floats are exact and rounded once**, those of float16, bfloat16 and complex dtypes too: no

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares every row of native/cuda/abi.h with the original headers; compiling is the test. Nothing runs.
+// Compares every row of native/cuda/runtime/abi.h with the original headers; compiling is the test. Nothing runs.
 // Which originals are there is said by ORIGINAL_DRIVER, ORIGINAL_NVRTC, ORIGINAL_CUBLAS, ORIGINAL_CUFFT, ORIGINAL_CUSOLVER.
 #include <type_traits>
 
@@ -32,7 +32,7 @@ extern "C" {
 #include <cusolverDn.h>
 #endif
 
-#include "native/cuda/abi.h"
+#include "native/cuda/runtime/abi.h"
 
 namespace check {
 

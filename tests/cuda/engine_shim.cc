@@ -4,10 +4,10 @@
 #include <fstream>
 #include <string>
 
-#include "native/ops/ops.h"
+#include "native/ops/elementwise/ops.h"
 
-#include "native/cuda/compiler.h"
-#include "native/cuda/engine.h"
+#include "native/cuda/compile/compiler.h"
+#include "native/cuda/runtime/engine.h"
 #include "native/cuda/kernels/complexes.cuh"
 
 using namespace dlt;

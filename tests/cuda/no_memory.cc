@@ -15,9 +15,9 @@
 #include <new>
 #include <vector>
 
-#include "native/ops/ops.h"
-#include "native/cuda/compiler.h"
-#include "native/cuda/engine.h"
+#include "native/ops/elementwise/ops.h"
+#include "native/cuda/compile/compiler.h"
+#include "native/cuda/runtime/engine.h"
 
 // ---- allocations that fail: of C++ and, by --wrap, of C. Linked with a C++ library of its own, the program gives its
 // operators to no other library: the host driver's allocations do not count.

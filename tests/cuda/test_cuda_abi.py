@@ -99,7 +99,7 @@ WRONG = {
 def test_the_check_finds_a_wrong_declaration(tmp_path, original, right, wrong, message):
     """Or the test above proves nothing."""
     needs(original)
-    header = (ROOT / "src/dltensor/native/cuda/abi.h").read_text()
+    header = (ROOT / "src/dltensor/native/cuda/runtime/abi.h").read_text()
     assert right in header
     folder = tmp_path / "native" / "cuda"
     folder.mkdir(parents=True)
@@ -111,7 +111,9 @@ def test_the_check_finds_a_wrong_declaration(tmp_path, original, right, wrong, m
 
 def test_a_function_or_constant_that_no_row_declares_is_found():
     """Every table of a library that the engine loads is compared, and every constant."""
-    declared = set(re.findall(r"#define (DLT_CUDA_\w+)\(X\)", (ROOT / "src/dltensor/native/cuda/abi.h").read_text()))
+    declared = set(
+        re.findall(r"#define (DLT_CUDA_\w+)\(X\)", (ROOT / "src/dltensor/native/cuda/runtime/abi.h").read_text())
+    )
     compared = set(re.findall(r"^(DLT_CUDA_\w+)\(SAME_\w+\)", CHECK.read_text(), re.M))
     assert len(declared) > 8
     assert declared == compared

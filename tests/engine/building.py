@@ -92,10 +92,10 @@ def binding(name: str, *flags: str) -> ctypes.CDLL:
 def _lists() -> tuple:
     """Read from native/meson.build which files there are, and each kernel's level and options."""
     text = (ROOT / "src" / "dltensor" / "native" / "meson.build").read_text()
-    base = [name for name in re.findall(r"'([\w/]+\.cc)'", text) if not name.startswith("cpu/kernels/")]
+    base = [name for name in re.findall(r"'([\w/]+\.cc)'", text) if "/kernels/" not in name]
     groups, lowest = (
         {
-            group: re.findall(r"'(cpu/kernels/\w+\.cc)'", files)
+            group: re.findall(r"'(cpu/\w+/kernels/\w+\.cc)'", files)
             for group, files in re.findall(r"^  '(\w+)': \[(.*?)\],$", table, re.M | re.S)
         }
         for table in re.findall(r"^(?:kernel|lowest)_sources = \{(.*?)^\}", text, re.M | re.S)
@@ -121,7 +121,8 @@ def _lists() -> tuple:
     ]
     level, options = next(iter(levels.items()))
     kernels += [(name, level, options[group]) for group, files in lowest.items() for name in files]
-    on_disk = {f"cpu/kernels/{path.name}" for path in (ROOT / "src/dltensor/native/cpu/kernels").glob("*.cc")}
+    native = ROOT / "src/dltensor/native"
+    on_disk = {str(path.relative_to(native)) for path in (native / "cpu").glob("*/kernels/*.cc")}
     if not base or {name for name, _, _ in kernels} != on_disk:
         raise RuntimeError("native/meson.build no longer lists its files as this reads them")
     return kernels, base

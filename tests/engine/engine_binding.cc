@@ -3,12 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "native/cpu/copy.h"
-#include "native/cpu/engine.h"
-#include "native/cpu/features.h"
-#include "native/cpu/gemm.h"
-#include "native/cpu/thread_pool.h"
-#include "native/cpu/tiling.h"
+#include "native/cpu/copy/copy.h"
+#include "native/cpu/runtime/engine.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/linalg/gemm.h"
+#include "native/cpu/runtime/thread_pool.h"
+#include "native/cpu/elementwise/tiling.h"
 #include "native/layout/layout.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "native/cpu/thread_pool.h"
+#include "native/cpu/runtime/thread_pool.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Python module of the builtins that a table of operations makes, over loops of two types: what test_recipe.py loads.
 #include "_ops/builtins.h"
-#include "native/cpu/features.h"
-#include "native/cpu/kernels/loops.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/elementwise/kernels/loops.h"
 
 namespace dlt {
 static Kernels table;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row, single elements and casts of any dtype by its name, over the loops that a new dtype needs: what
 // test_recipe_dtype.py loads.
-#include "native/cpu/cast_pipeline.h"
-#include "native/cpu/kernels/convert.h"
-#include "native/cpu/scalar.h"
+#include "native/cpu/copy/cast_pipeline.h"
+#include "native/cpu/elementwise/kernels/convert.h"
+#include "native/cpu/copy/scalar.h"
 
 namespace dlt {
 namespace DLT_LEVEL {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "dltensor/array.h"
-#include "native/cpu/thread_pool.h"
+#include "native/cpu/runtime/thread_pool.h"
 #include "native/memory/block.h"
 #include "native/memory/managed.h"
 #include "native/memory/trace.h"

@@ -10,7 +10,10 @@ from building import FLAGS, INCLUDES, ROOT, compiler, run, sanitizers_run, start
 NATIVE = ROOT / "src" / "dltensor" / "native"
 SOURCES = [
     ROOT / "tests" / "engine" / "pool_race.cc",
-    *(NATIVE / name for name in ("cpu/thread_pool.cc", "os/thread.cc", "os/control_groups.cc", "environment.cc")),
+    *(
+        NATIVE / name
+        for name in ("cpu/runtime/thread_pool.cc", "os/thread.cc", "os/control_groups.cc", "environment.cc")
+    ),
 ]
 
 

@@ -61,7 +61,7 @@ def scratch(tmp_path_factory):
         shutil.copytree(source / name, folder / name)
     (folder / "_ops").mkdir()
     shutil.copy(source / "_ops" / "builtins.h", folder / "_ops")
-    bodies, rows = (folder / "native" / "ops" / name for name in ("bodies.h", "ops.h"))
+    bodies, rows = (folder / "native" / "ops" / "elementwise" / name for name in ("bodies.h", "ops.h"))
     anchor = "template <class T>\nDLT_FN T divide(T a, T b) {"
     assert anchor in bodies.read_text()
     bodies.write_text(bodies.read_text().replace(anchor, re.sub(r"(?m)^   ", "", body) + anchor))

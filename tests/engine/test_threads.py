@@ -65,7 +65,10 @@ def test_a_fork_amid_the_first_job_of_all_holds_up_neither_process(variant):
 PLANTED = {
     "memory/block.cc": ("    wait_until_idle(*cache);\n", "    (void)wait_until_idle;\n"),
     "memory/trace.cc": ("  std::lock_guard lock(r.mutex);\n  size_t n = 0;", "  size_t n = 0;"),
-    "cpu/thread_pool.cc": ("  wait_for_workers(finished - begun);\n  const", "  (void)wait_for_workers;\n  const"),
+    "cpu/runtime/thread_pool.cc": (
+        "  wait_for_workers(finished - begun);\n  const",
+        "  (void)wait_for_workers;\n  const",
+    ),
     "opaque/handles.cc": ("  std::lock_guard lock(all.guard);\n  if (all.first", "  if (all.first"),
     "opaque/array.cc": (
         "  PendingRelease gone;\n  std::lock_guard lock(array.guard);\n  DLTensor view = array.view();\n  auto ndim",

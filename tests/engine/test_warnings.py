@@ -9,7 +9,7 @@ import pytest
 from native_tools import INCLUDE, ROOT, compilers, installed
 
 NATIVE = ROOT / "src/dltensor/native"
-OPS = sorted((NATIVE / "ops").glob("*.h"))
+OPS = sorted((NATIVE / "ops").rglob("*.h"))
 FLAGS = [
     "-x",
     "c++",
@@ -42,12 +42,12 @@ def test_the_headers_of_operations(command, tmp_path):
     for header in OPS:
         if header.name in LANES:
             continue
-        (tmp_path / "alone.cc").write_text(f'#include "native/ops/{header.name}"\n')
+        (tmp_path / "alone.cc").write_text(f'#include "{header.relative_to(NATIVE.parent)}"\n')
         done = compile_source(command, tmp_path / "alone.cc")
         assert done.returncode == 0, done.stderr
     for name in LANES:
         assert name in {header.name for header in OPS}
-    done = compile_source(command, "-DDLT_LEVEL=v2", NATIVE / "cpu/kernels/small_matrices.cc")
+    done = compile_source(command, "-DDLT_LEVEL=v2", NATIVE / "cpu/linalg/kernels/small_matrices.cc")
     assert done.returncode == 0, done.stderr
 
 
@@ -64,7 +64,7 @@ def test_a_size_that_is_narrowed_is_found(tmp_path):
 
 @pytest.mark.parametrize("command", compilers())
 def test_the_choice_of_instruction_sets(command):
-    done = compile_source(command, NATIVE / "cpu/features.cc")
+    done = compile_source(command, NATIVE / "cpu/runtime/features.cc")
     assert done.returncode == 0, done.stderr
 
 

@@ -56,7 +56,7 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     int broadcast_shapes(int, const int*, const int64_t* const*, Align, int64_t*)
     bint broadcast_strides(int, const int64_t*, const int64_t*, int, const int64_t*, Align, int64_t*)
 
-cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:
     enum Kind "dlt::Kind":
         BOOLEAN "dlt::Kind::boolean"
         SIGNED "dlt::Kind::signed_integer"
@@ -77,7 +77,7 @@ cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
     bint same_dtype(DLDataType, DLDataType)
     bint same_dims(const DLTensor&, const DLTensor&)
 
-cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/copy/scalar.h" namespace "dlt" nogil:
     enum Rounding "dlt::Rounding":
         TRUNCATE "dlt::Rounding::truncate"
         NEAREST "dlt::Rounding::nearest"
@@ -90,7 +90,7 @@ cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
     bint load_scalar(const void*, int64_t, DLDataType, bint, Scalar*)
     bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
 
-cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/copy/copy.h" namespace "dlt" nogil:
     bint copy_tensor "dlt::copy"(const DLTensor& to, const DLTensor& source, bint padded) noexcept
     void fill_tensor "dlt::fill"(const DLTensor& to, const void* element, bint padded) noexcept
 
@@ -113,7 +113,7 @@ cdef extern from "native/status.h" namespace "dlt" nogil:
     const int fault_count
     const char* message() noexcept
 
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     ctypedef struct OpRow:
         const char* name
         int operands

@@ -1474,7 +1474,7 @@ cdef class Tensor:
         return operations.nonzero(self)
 
     # The reductions (sum, mean, max ...) are methods that _ops/reductions.pyx adds, one for each row of
-    # native/ops/reductions.h, as it makes the functions of the same names.
+    # native/ops/reduce/reductions.h, as it makes the functions of the same names.
 
     def cumsum(self, axis=None, *, dtype=None, out=None):
         """Return the running sums along an axis; see `dltensor.cumulative_sum`.

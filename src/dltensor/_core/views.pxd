@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from .native cimport Kind
 from .tensor cimport Tensor
 
-cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/random/arange.h" namespace "dlt" nogil:
     ctypedef struct Steps:
         Kind kind
         uint64_t first, step

@@ -17,7 +17,7 @@ from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                      dtype_of, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
 
-cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/random/arange.h" namespace "dlt" nogil:
     bint fill_steps(void*, int64_t, DLDataType, bint, const Steps&)
     ctypedef struct Ramp:
         int64_t first_high, step_high

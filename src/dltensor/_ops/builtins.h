@@ -3,7 +3,7 @@
 #pragma once
 #include <Python.h>
 
-#include "native/cpu/engine.h"
+#include "native/cpu/runtime/engine.h"
 
 namespace dlt {
 

@@ -11,7 +11,7 @@ from .._core.scalars cimport shown
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDataType, DLTensor, dtype_of, is_host, kDLFloat, read_dtype
 
-cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     Status sum_products(int, const DLTensor&, const DLTensor&, uint64_t, const DLTensor&)
 
 from math import prod

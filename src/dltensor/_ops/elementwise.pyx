@@ -25,7 +25,7 @@ from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, 
 
 
 from .operation_docs import described
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
     cppclass ExactComparison:
         int always

@@ -6,7 +6,7 @@ from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, Block, CastOptions, Fault,
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
-cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     cppclass ReduceOptions:
         bint saturate
         bint keep
@@ -15,7 +15,7 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         const void* initial
         int initial_type
 
-cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/index/gather.h" namespace "dlt" nogil:
     ctypedef struct IndexArray:
         const int64_t* data
         int64_t size
@@ -44,7 +44,7 @@ cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
         int array
         int64_t value
 
-cdef extern from "native/cpu/matrices.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/linalg/batch.h" namespace "dlt" nogil:
     enum class Factor "dlt::Factor"(int):
         solve
         inverse
@@ -63,7 +63,7 @@ cdef extern from "native/cpu/matrices.h" namespace "dlt" nogil:
         bint waits
         unsigned char* info
 
-cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/linalg/fft.h" namespace "dlt::cuda" nogil:
     cppclass FourierCall:
         int rank
         const int64_t* size
@@ -76,7 +76,7 @@ cdef extern from "native/memory/run.h" namespace "dlt" nogil:
         Block* block
         bint number
 
-cdef extern from "native/cpu/engine_table.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
     enum Scan "dlt::Scan":  # the values of these, and fields of structs, are declared where they are used
         pass
     enum Distribution "dlt::Distribution":

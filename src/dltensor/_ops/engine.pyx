@@ -52,7 +52,7 @@ def check_computes(Tensor t, str func):
 
 
 def transform(Tensor x, Tensor out, tuple sizes, bint forward):
-    """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/fft.h.
+    """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/linalg/fft.h.
 
     Raises
     ------

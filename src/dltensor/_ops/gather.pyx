@@ -87,11 +87,11 @@ cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
         int64_t shape[MAX_DIMS]
     bint plan_index(int, const int64_t*, const int64_t*, int, const KeyItem*, IndexPlan*)
 
-cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/index/gather.h" namespace "dlt" nogil:
     int64_t gather_rows(char*, const char*, const int64_t*, int64_t, int64_t, int64_t)
     int64_t scatter_few(char*, const char*, int64_t, int64_t, const int64_t*, int64_t, int64_t)
 
-cdef extern from "native/cpu/mask.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/index/mask.h" namespace "dlt" nogil:
     int64_t pack_mask(const void*, int64_t, uint64_t, int64_t, uint64_t*, int64_t*)
     void compress(void*, const void*, int64_t, int64_t, const uint64_t*, const int64_t*)
     void expand(void*, const void*, int64_t, int64_t, int64_t, const uint64_t*, const int64_t*)
@@ -100,7 +100,7 @@ cdef extern from "native/cpu/mask.h" namespace "dlt" nogil:
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     int coalesce(int, int64_t*, int, int64_t**)
 
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int op_maximum, op_minimum
     int compute_type(int, int)
 

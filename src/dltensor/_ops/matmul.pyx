@@ -19,7 +19,7 @@ from .._core.once import Once
 from .._core.optional_libraries import load_openblas
 from .casting import astype
 
-cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
     bint set_blas(const char*)
 

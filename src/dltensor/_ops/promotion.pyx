@@ -5,13 +5,13 @@ from .._core.native cimport computed_types, environment, find_type, promote, typ
 from .arguments cimport Operand, kind_order, read_operand
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
-cdef extern from "native/cpu/features.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/features.h" namespace "dlt" nogil:
     const char* const* cpu_levels()
     bint cpu_supports(const char*)
     const char* cpu_level()
     bint set_level "dlt::set_cpu_level"(const char*)
 
-cdef extern from "native/cpu/thread_pool.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/thread_pool.h" namespace "dlt" nogil:
     int threads_used "dlt::num_threads"()
     void use_threads "dlt::set_num_threads"(int)
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <Python.h>
 
-#include "native/cpu/reduce.h"
+#include "native/cpu/reduce/reduce.h"
 
 namespace dlt {
 

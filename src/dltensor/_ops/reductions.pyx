@@ -29,7 +29,7 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
         OVERLAP_NONE "dlt::Overlap::none"
     Overlap overlap(const DLTensor&, const DLTensor&)
 
-cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     ctypedef struct ReductionRow:
         const char* name
         unsigned kinds

@@ -18,7 +18,7 @@ from .dtypes import isdtype
 
 __all__ = ["cumulative_max", "cumulative_min", "cumulative_prod", "cumulative_sum"]
 
-cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/scan/scan.h" namespace "dlt" nogil:
     Scan SUM "dlt::Scan::sum"
     Scan PRODUCT "dlt::Scan::product"
     Scan MAXIMUM "dlt::Scan::maximum"

@@ -21,10 +21,10 @@ from .elementwise import equal, greater_equal, isnan, less, logical_or
 from .gather import add_at, nonzero, take
 from .reductions import max as largest, min as smallest
 
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int comparison_type(int, int)
 
-cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/sort/search.h" namespace "dlt" nogil:
     void find_range(const int64_t*, int64_t, int64_t*, int64_t*)
     Status fill_histogram "dlt::histogram"(int64_t*, double*, const DLTensor&, const DLTensor&, const double*)
 

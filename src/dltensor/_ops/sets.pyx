@@ -20,17 +20,17 @@ from .gather import nonzero, take
 from .scans import cumulative_sum
 from .sorting import sort, top_k
 
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int comparison_type(int, int)
 
-cdef extern from "native/cpu/unique.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/sort/unique.h" namespace "dlt" nogil:
     cppclass Unique:
         Block* memory
         int64_t count
     Status find_unique(const DLTensor&, bint, Unique*)
     void write_unique(const Unique&, void*, int64_t*, int64_t*, int64_t*)
 
-cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/sort/search.h" namespace "dlt" nogil:
     Status isin_tensor "dlt::isin"(uint8_t*, const DLTensor&, const DLTensor&, bint)
 
 cdef enum:

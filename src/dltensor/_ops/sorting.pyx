@@ -23,7 +23,7 @@ from .._core.types import DeviceError
 from .casting import astype, where
 from .elementwise import isnan
 
-cdef extern from "native/cpu/sort.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/sort/sort.h" namespace "dlt" nogil:
     bint has_order "dlt::has_order"(int)
     Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
 

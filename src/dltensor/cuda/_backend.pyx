@@ -25,12 +25,12 @@ from .._core.types import DeviceError
 cdef extern from "dltensor/dlpack.h" nogil:
     DLDeviceType kDLCUDAHost
 
-cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/memory.h" namespace "dlt::cuda" nogil:
     Status allocate_device "dlt::cuda::allocate"(NativeStream&, size_t, Block**) noexcept
     Status allocate_pinned(int, size_t, Block**) noexcept
     Status allocate_managed(int, size_t, Block**) noexcept
 
-cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/engine.h" namespace "dlt::cuda" nogil:
     Status runs_here(int, int, int, int, int64_t, const Run*, int, bint, Run*) noexcept
     Status native_copy "dlt::cuda::copy"(const EngineOperand&, const EngineOperand&, const LaunchContext&) noexcept
     const EngineTable cuda_engine
@@ -38,10 +38,10 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     Status from_host(const void*, const EngineOperand&, NativeStream&) noexcept
     Status to_pinned(const EngineOperand&, NativeStream&, Block**, CUevent*) noexcept
 
-cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/reduce/reduce.h" namespace "dlt::cuda" nogil:
     Status reduce_rows_here(int, int, int, double, const Run&, int64_t, int64_t, int64_t, int, Run*) noexcept
 
-cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/linalg/fft.h" namespace "dlt::cuda" nogil:
     Status native_fourier "dlt::cuda::fourier"(const FourierCall&, const EngineOperand&, const EngineOperand&,
                                                const LaunchContext&) noexcept
 

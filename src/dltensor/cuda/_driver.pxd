@@ -6,15 +6,15 @@ from .._core.errors cimport check_status
 from .._core.native cimport Block, Fault, Status
 
 
-cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/driver.h" namespace "dlt::cuda" nogil:
     ctypedef void* CUstream
     ctypedef void* CUevent
 
-cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/device.h" namespace "dlt::cuda" nogil:
     cdef cppclass NativeDevice "dlt::cuda::Device":
         int ordinal
 
-cdef extern from "native/cuda/stream.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/stream.h" namespace "dlt::cuda" nogil:
     cdef cppclass NativeStream "dlt::cuda::Stream":
         CUstream handle
         NativeDevice* device
@@ -39,7 +39,7 @@ cdef extern from "native/cuda/stream.h" namespace "dlt::cuda" nogil:
     Status synchronize_event(int, CUevent) noexcept
     Status native_elapsed_time "dlt::cuda::elapsed_time"(int, CUevent, CUevent, float*) noexcept
 
-cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/launch.h" namespace "dlt::cuda" nogil:
     cdef cppclass NativeLaunch "dlt::cuda::Launch":
         int blocks_per_sm
         int num_threads

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA functions that need no tensor: devices, streams, events, memory figures, launch settings.
-# The public functions are in the other modules of this package; operations on tensors are in native/cuda/engine.h.
+# Operations on tensors are in native/cuda/runtime/engine.h, public functions in the other modules of this package.
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
@@ -12,7 +12,7 @@ from .._core.threads cimport Flag
 from .._core.native cimport MAX_DIMS, Block, adopt
 
 
-cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/device.h" namespace "dlt::cuda" nogil:
     cdef cppclass Properties:
         int major, minor, multiprocessor_count
         const char* name
@@ -25,7 +25,7 @@ cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
     Status synchronize_device(int) noexcept
     Status memory_info(int, size_t*, size_t*) noexcept
 
-cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/driver.h" namespace "dlt::cuda" nogil:
     cdef enum class Library(int):
         driver
         nvrtc
@@ -38,7 +38,7 @@ cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
     Status load_nvrtc() noexcept
     Status load_cublas() noexcept
 
-cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/memory.h" namespace "dlt::cuda" nogil:
     cdef cppclass Usage:
         int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations
         int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes, waiting
@@ -48,7 +48,7 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     void set_python_lock(void* (*)() noexcept, void (*)(void*) noexcept) noexcept
     void native_set_cache_limit "dlt::cuda::set_cache_limit"(size_t) noexcept
 
-cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/launch.h" namespace "dlt::cuda" nogil:
     cdef cppclass Blocks1d:
         int64_t num_blocks, values_per_thread, numel
     cdef cppclass BlocksNd:
@@ -60,11 +60,11 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
     const NativeLaunch* native_thread_launch "dlt::cuda::thread_launch"() noexcept
     void native_set_thread_launch "dlt::cuda::set_thread_launch"(const NativeLaunch*) noexcept
 
-cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/engine.h" namespace "dlt::cuda" nogil:
     truth native_thread_tf32 "dlt::cuda::thread_tf32"() noexcept
     void native_set_thread_tf32 "dlt::cuda::set_thread_tf32"(truth) noexcept
 
-cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/compile/compiler.h" namespace "dlt::cuda" nogil:
     cdef cppclass CompilerStatistics:
         int64_t compiled, from_disk, refused
         double seconds
@@ -76,7 +76,7 @@ cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
 cdef extern from *:
     """
     // The properties of a device as a dict, under their Python names.
-    #include "native/cuda/device.h"
+    #include "native/cuda/runtime/device.h"
     static inline PyObject* dlt_cuda_properties(const dlt::cuda::Properties* p) {
       PyObject* out = PyDict_New();
       if (!out) return NULL;

@@ -16,7 +16,7 @@ from .._core.types cimport DLDevice, device_of, is_host, kDLCUDA
 from .._core.types import DeviceError
 from ._driver import current_handle
 
-cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/memory.h" namespace "dlt::cuda" nogil:
     cppclass Memory:
         pass
     Status adopt_foreign(void*, NativeStream&, void*, void (*)(void*) noexcept nogil, Block**) noexcept
@@ -25,7 +25,7 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     Status export_to(Block*, NativeStream&, Block**) noexcept
     Block* take_back(Block*) noexcept
 
-cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/runtime/engine.h" namespace "dlt::cuda" nogil:
     Status pointer_device(const void*, DLDevice*) noexcept
 
 cdef extern from *:

@@ -12,7 +12,7 @@ from .._core.types cimport DType
 from .._ops.arguments cimport read_owned
 from .._ops.engine cimport CudaLaunch, EngineOperand, LaunchContext
 
-cdef extern from "native/cuda/user_kernel.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/compile/user_kernel.h" namespace "dlt::cuda" nogil:
     Status user_elementwise(const char*, const EngineOperand*, int, const EngineOperand&, const LaunchContext&) noexcept
     cppclass RawLaunch:
         unsigned[3] grid
@@ -27,7 +27,7 @@ cdef extern from "native/cuda/user_kernel.h" namespace "dlt::cuda" nogil:
         int registers, most_threads, shared_bytes, local_bytes
     Status raw_prepare(const string&, const string&, const vector[string]&, NativeStream&, RawAttributes*) noexcept
 
-cdef extern from "native/cuda/plan.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/elementwise/plan.h" namespace "dlt::cuda" nogil:
     const char* type_name(int) noexcept
     enum:
         MOST "dlt::kernels::max_user_operands"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factorizations of batches of matrices: arguments are checked, results made; native/cpu/matrices.h computes."""
+"""Factorizations of batches of matrices: arguments are checked, results made; native/cpu/linalg/batch.h computes."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
@@ -25,13 +25,13 @@ from .._ops.promotion import result_type
 from .._ops.reductions import all as all_of
 from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:
     int type_complex64, type_complex128
 
-cdef extern from "native/cpu/norms.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/linalg/norms.h" namespace "dlt" nogil:
     void norm_rows(int, int64_t, int64_t, const void*, void*)
 
-cdef extern from "native/cpu/matrices.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/linalg/batch.h" namespace "dlt" nogil:
     cppclass Batch:
         int type
         int64_t count
@@ -176,7 +176,7 @@ cdef class _Call:
             free(self.batch.info)
 
     cdef bint by_columns(self, int64_t side) noexcept:
-        """Test whether matrices go by columns: to the library of a device; see native/cuda/matrices.h."""
+        """Test whether matrices go by columns: to the library of a device; see native/cuda/linalg/matrices.h."""
         return self.launch.stream != NULL and side > SMALL_SIDE
 
     cdef int run(self, Factor factor, int64_t m, int64_t n, int64_t k, bint flag, Tensor out, Tensor second,

@@ -33,14 +33,14 @@ from .._ops.scans import cumulative_sum
 from .._ops.searching import searchsorted
 from .._ops.sorting import argsort
 
-cdef extern from "native/ops/philox.h" namespace "dlt::philox" nogil:
+cdef extern from "native/ops/random/philox.h" namespace "dlt::philox" nogil:
     cppclass Sequence:
         uint64_t key
         uint64_t stream
     uint32_t children
     int position_bits
 
-cdef extern from "native/ops/draws.h" namespace "dlt" nogil:
+cdef extern from "native/ops/random/draws.h" namespace "dlt" nogil:
     Distribution UNIT "dlt::draw_unit"
     Distribution UNIFORM "dlt::draw_uniform"
     Distribution NORMAL "dlt::draw_normal"
@@ -55,7 +55,7 @@ cdef extern from "native/ops/draws.h" namespace "dlt" nogil:
         uint64_t count
         uint64_t reject
 
-cdef extern from "native/cpu/random.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/random/random.h" namespace "dlt" nogil:
     bint draws(Distribution, int)
     int words_per_value(Distribution, int, uint64_t)
     void philox_block(uint32_t*, const uint32_t*, const uint32_t*)

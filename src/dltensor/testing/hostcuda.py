@@ -49,8 +49,8 @@ _DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "devices.
 
 @functools.cache
 def _errors() -> dict[str, int]:
-    """Every error of the driver that the package knows, by the original's name: the rows of native/cuda/abi.h."""
-    rows = (_PACKAGE / "native/cuda/abi.h").read_text()
+    """Return errors of the driver that the package knows, by name: the rows of native/cuda/runtime/abi.h."""
+    rows = (_PACKAGE / "native/cuda/runtime/abi.h").read_text()
     return {name: int(value) for value, name in re.findall(r"X\(k\w+, (\d+), (CUDA_ERROR_\w+)\)", rows)}
 
 
@@ -166,7 +166,7 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     if shutil.which(compiler) is None:
         raise FileNotFoundError(f"hostcuda: needs the compiler {compiler!r} to build its driver; install g++")
     texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "kernel.h", *_LIBRARIES)]
-    texts.append(_PACKAGE / "native/cuda/abi.h")
+    texts.append(_PACKAGE / "native/cuda/runtime/abi.h")
     flags = ["-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec"]
     flags += [f"-I{folder}" for folder in _include_folders()]
     # A peer may load another C++ runtime: ours stays inside.

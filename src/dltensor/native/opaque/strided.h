@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copying elements between two layouts of the same shape: planned once and run for many pairs of addresses, also for
-// packed elements of any width; native/cpu/copy.h does neither. No other file of this folder accesses elements.
+// packed elements of any width; native/cpu/copy/copy.h does neither. No other file of this folder accesses elements.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef DLTENSOR_CASTS_H_
 #define DLTENSOR_CASTS_H_
 
-#include "native/ops/bodies.h"
+#include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
 

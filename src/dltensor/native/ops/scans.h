@@ -3,7 +3,7 @@
 #ifndef DLTENSOR_SCANS_H_
 #define DLTENSOR_SCANS_H_
 
-#include "native/ops/bodies.h"
+#include "native/ops/elementwise/bodies.h"
 
 namespace dlt::scans {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine that the host driver emulates: devices, memory, streams as graphs of operations. Declarations that
-// the files of this folder share; what the driver exports is declared by native/cuda/abi.h.
+// the files of this folder share; what the driver exports is declared by native/cuda/runtime/abi.h.
 //
 // A stream is a chain of operations with dependencies; the order of the machine says when they run:
 //   eager         at the call
@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "native/cuda/abi.h"
+#include "native/cuda/runtime/abi.h"
 
 #define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "native/cuda/abi.h"
+#include "native/cuda/runtime/abi.h"
 
 #define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -2,8 +2,8 @@
 // The bodies of ops.h as types that a kernel takes as argument, and loads and stores of elements.
 #pragma once
 #include "native/ops/casts.h"
-#include "native/ops/ops.h"
-#include "native/ops/saturating.h"
+#include "native/ops/elementwise/ops.h"
+#include "native/ops/elementwise/saturating.h"
 #include "native/cuda/kernels/parameters.cuh"
 #if defined(__CUDACC_RTC__)
 #include "native/cuda/kernels/complexes.cuh"

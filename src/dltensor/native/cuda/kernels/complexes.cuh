@@ -3,7 +3,7 @@
 // zero included. Accurate to the last digits; where |z| is near the ends of the exponent range some lose them. W. Kahan,
 // "Branch cuts for complex elementary functions", 1987. g++ reads this too, for the tests.
 #pragma once
-#include "native/ops/bodies.h"
+#include "native/ops/elementwise/bodies.h"
 
 namespace dlt::principal {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, with the bodies of native/ops/reductions.h and exact_sums.h: `partial` folds elements into one state for each
+// Reductions, with the bodies of native/ops/reduce/reductions.h and exact_sums.h: `partial` folds elements into one state for each
 // part of a result, `joined` and `joined_in_order` fold those states. Which thread takes which element changes no bit of a
 // result: states are exact or do not depend on order, and products of floats follow one fixed tree.
 #pragma once
 #include "native/cuda/kernels/bodies.cuh"
-#include "native/ops/exact_moments.h"
-#include "native/ops/reductions.h"
+#include "native/ops/reduce/exact_moments.h"
+#include "native/ops/reduce/reductions.h"
 
 namespace dlt::kernels::fold {
 

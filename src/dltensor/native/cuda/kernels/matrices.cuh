@@ -3,7 +3,7 @@
 // memory, where each step waits for the one before it.
 #pragma once
 #include "native/cuda/kernels/bodies.cuh"
-#include "native/ops/determinants.h"
+#include "native/ops/linalg/determinants.h"
 
 #define DLT_LEVEL matrix_lanes
 
@@ -38,7 +38,7 @@ DLT_FN double inverse_power(double v, double* inverse) {
 }  // namespace
 }  // namespace dlt::DLT_LEVEL
 
-#include "native/ops/small_matrices.h"
+#include "native/ops/linalg/small_matrices.h"
 
 namespace dlt::kernels::matrices {
 

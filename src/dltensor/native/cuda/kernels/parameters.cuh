@@ -274,7 +274,7 @@ struct Tally {
   uint64_t n, size;
 };
 
-// `count` matrices and what becomes of them, each contiguous: as native/cpu/matrices.h has them. m, n, k: sides.
+// `count` matrices and what becomes of them, each contiguous: as native/cpu/linalg/batch.h has them. m, n, k: sides.
 struct Matrices {
   void *a, *out, *second, *third;
   int32_t* info;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversion between any two dtypes as a sequence of existing cast loops, with a single rounding overall.
+#pragma once
+#include "native/cpu/runtime/kernels.h"
+
+namespace dlt {
+
+inline constexpr int longest_pipeline = 4;
+
+struct CastPipeline {
+  int count = 0;                    // loops to run one after the other; 0 when the types are the same
+  loop_t loops[longest_pipeline];
+  int types[longest_pipeline + 1];     // types[k] goes into loops[k], types[k + 1] comes out
+};
+
+// `mode` is a combination of cast_nearest and cast_saturate. False when a type has no row.
+bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipeline* pipeline);
+
+}  // namespace dlt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops over float32 and float64. Of float16 and bfloat16 only those that are defined by their own bits: nextafter and changes
+// of signs; the rest of theirs is in halves.cc or computed in float32 by elementwise.cc.
+#include "native/cpu/elementwise/kernels/loops.h"
+
+namespace dlt::DLT_LEVEL {
+
+void fill_floats(Kernels* kernels) {
+  fill_column<float>(kernels, type_float32);
+  fill_column<double>(kernels, type_float64);
+#define DLT_FILL(name, operands)                                                      \
+  kernels->ops[op_##name][type_float16] = loop_for<body_##name, operands, float16>(); \
+  kernels->ops[op_##name][type_bfloat16] = loop_for<body_##name, operands, bfloat16>();
+  DLT_FILL(nextafter, 2)
+  DLT_SIGN_OPS(DLT_FILL)
+#undef DLT_FILL
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops over bool and integers.
+#include "native/cpu/elementwise/kernels/loops.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+// Products of bytes, two in a register of 16 bits: there is no instruction for one of 8, and widening and narrowing
+// each byte takes twice as long.
+void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_t count, unsigned scalars) {
+  if (count == 0) return;  // then not even the first element may be read
+  const auto both = [](unsigned x, unsigned y) { return uint16_t(((x * y) & 0xff) | ((x >> 8) * (y >> 8)) << 8); };
+  const int64_t n = count / 2;
+  if ((scalars & 3) == 0) {
+    DLT_EACH keep<uint16_t>(out, i, both(fetch<uint16_t>(a, i), fetch<uint16_t>(b, i)));
+  } else if ((scalars & 3) != 3) {
+    const void* const run = scalars & 1 ? b : a;
+    const unsigned y = fetch<uint8_t>(scalars & 1 ? a : b, 0) * 0x101u;
+    DLT_EACH keep<uint16_t>(out, i, both(fetch<uint16_t>(run, i), y));
+  } else {
+    return loop2<body_multiply, uint8_t>(out, a, b, nullptr, count, scalars);
+  }
+  if (count % 2 == 0) return;
+  const int64_t last = count - 1;
+  keep<uint8_t>(out, last, uint8_t(fetch<uint8_t>(a, scalars & 1 ? 0 : last) * fetch<uint8_t>(b, scalars & 2 ? 0 : last)));
+}
+
+}  // namespace
+
+void fill_integers(Kernels* kernels) {
+  fill_column<bool>(kernels, type_bool);
+  fill_column<int8_t>(kernels, type_int8);
+  fill_column<int16_t>(kernels, type_int16);
+  fill_column<int32_t>(kernels, type_int32);
+  fill_column<int64_t>(kernels, type_int64);
+  fill_column<uint8_t>(kernels, type_uint8);
+  fill_column<uint16_t>(kernels, type_uint16);
+  fill_column<uint32_t>(kernels, type_uint32);
+  fill_column<uint64_t>(kernels, type_uint64);
+  kernels->ops[op_multiply][type_int8] = kernels->ops[op_multiply][type_uint8] = multiply_bytes;
+}
+
+}  // namespace dlt::DLT_LEVEL

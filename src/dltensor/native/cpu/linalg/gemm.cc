@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses how a matrix product is computed: the kernel on the operands in place, the kernel over packed panels, or a
+// BLAS.
+#include "native/cpu/linalg/gemm.h"
+
+#include "native/cpu/runtime/engine_table.h"
+
+#include <string.h>
+
+#include <atomic>
+
+#include "native/cpu/linalg/blas.h"
+#include "native/cpu/copy/copy.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/linalg/packing.h"
+#include "native/cpu/runtime/thread_pool.h"
+#include "native/cpu/linalg/gemv.h"
+#include "native/layout/layout.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+DLTensor tensor_of(const Matrix& m, int type, int64_t* shape, int64_t* strides) {
+  const int64_t width = type_table[type].bytes;
+  shape[0] = m.rows;
+  shape[1] = m.columns;
+  strides[0] = m.row / width;
+  strides[1] = m.column / width;
+  return {m.data, {kDLCPU, 0}, 2, type_table[type].dtype, shape, strides, 0};
+}
+
+// Up to this size the kernel reads its operands in place: b, or 256 bytes of each of its rows, stays in L1.
+constexpr int64_t most_rows = 128, most_depth = 256, most_row_bytes = 256, most_b_bytes = 40 << 10;
+
+bool is_near(int64_t rows, int64_t columns, int64_t depth, int64_t width) {
+  return rows <= most_rows && depth <= most_depth &&
+         (columns * width <= most_row_bytes || columns * depth * width <= most_b_bytes);
+}
+
+// c = a @ b
+Status multiply(const Product& p) {
+  if (p.c.rows == 0 || p.c.columns == 0) return success;
+  const int64_t depth = p.a.columns;
+  if (depth == 0) {
+    for (int64_t r = 0; r < p.c.rows; ++r) memset(p.c.data + r * p.c.row, 0, size_t(p.c.columns * p.width));
+    return success;
+  }
+  if (is_vector_product(p.c.rows, p.c.columns, depth)) return multiply_vector(p);
+  const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
+  if (as_it_lies && is_near(p.c.rows, p.c.columns, depth, p.width)) {
+    p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, true);
+    return success;
+  }
+  if (prefers_blas(p)) {
+    if (multiply_blas(p)) return success;
+    if (p.type == type_float32 || p.type == type_float64) {
+      // Strided or 16-bit operands are copied to contiguous memory and then given to the BLAS.
+      const int64_t size_a = p.a.rows * p.a.columns * p.width, size_b = p.b.rows * p.b.columns * p.width;
+      Block* memory = allocate(size_t(size_a + size_b));
+      if (memory == nullptr) return no_temporary();
+      Product q = p;
+      q.operand_type = p.type;
+      q.a = {static_cast<char*>(memory->data), p.a.rows, p.a.columns, p.a.columns * p.width, p.width};
+      q.b = {q.a.data + size_a, p.b.rows, p.b.columns, p.b.columns * p.width, p.width};
+      Status status = pack(p.a, p.operand_type, q.a.data, p.type);
+      if (status.ok()) status = pack(p.b, p.operand_type, q.b.data, p.type);
+      const bool done = status.ok() && multiply_blas(q);
+      release(memory);
+      if (done || !status.ok()) return status;
+    }
+  }
+  return multiply_panels(p);
+}
+
+// ---- alpha, beta, batches
+
+bool is_number(const Scalar& s, double value) {
+  if (s.kind == Kind::real) return s.re == value;
+  Scalar other{Kind::real, 0, 0, value, 0};
+  return compare_scalars(s, other) == 0;
+}
+
+Status finish_scaled(const DLTensor& c, const DLTensor& product, int type, const Scalar& alpha, const Scalar& beta) {
+  alignas(16) char factors[2][16];
+  int64_t none = 1;
+  DLTensor scalar[2];
+  const Scalar* const values[2] = {&alpha, &beta};
+  for (int k = 0; k < 2; ++k) {
+    scalar[k] = {factors[k], {kDLCPU, 0}, 0, type_table[type].dtype, &none, &none, 0};
+    store_scalar(factors[k], 0, scalar[k].dtype, false, *values[k], Rounding::truncate, false);
+  }
+  if (!is_number(alpha, 1)) {
+    const DLTensor* operands[] = {&product, &scalar[0]};
+    const Status status = run(op_multiply, 0, type, operands, product, 0);
+    if (!status.ok()) return status;
+  }
+  if (!is_number(beta, 0)) {
+    const DLTensor* operands[] = {&scalar[1], &c, &product};
+    const Status status = run(op_fma, 0, type, operands, product, 0);
+    if (!status.ok()) return status;
+  }
+  return cast(c, product, {}, 0);
+}
+
+// Strides of the dimensions before the last two, broadcast to those of c.
+bool batch_strides(const DLTensor& t, const DLTensor& c, int64_t* out) {
+  return broadcast_strides(t.ndim - 2, t.shape, t.strides, c.ndim - 2, c.shape, Align::trailing, out);
+}
+
+// Products of several batches, by their number.
+struct Batches {
+  Product first;
+  const DLTensor* c;
+  const int64_t *a_strides, *b_strides;  // in elements, of the dimensions before the last two
+  int64_t bytes;                         // of an element of a and b
+  int dims;                              // that are counted
+  std::atomic<bool> failed{false};         // for want of memory: nothing else fails once the product has begun
+};
+
+void multiply_batch(void* context, int64_t index) {
+  auto& batches = *static_cast<Batches*>(context);
+  Product p = batches.first;
+  const DLTensor& c = *batches.c;
+  for (int d = batches.dims - 1; d >= 0; --d) {
+    const int64_t at = index % c.shape[d];
+    index /= c.shape[d];
+    p.a.data += at * batches.a_strides[d] * batches.bytes;
+    p.b.data += at * batches.b_strides[d] * batches.bytes;
+    p.c.data += at * c.strides[d] * p.width;
+  }
+  if (!multiply(p).ok()) batches.failed.store(true);
+}
+
+Status multiply_stack(Batches batches) {
+  Product& first = batches.first;
+  const int last = batches.dims - 1;
+  if (first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
+    // Products of vectors: the last dimension becomes rows, each with a vector of its own.
+    first.c.rows = first.a.rows = batches.c->shape[last];
+    const bool is_one = first.c.rows == 1;  // whose strides may be anything
+    first.c.row = is_one ? 0 : batches.c->strides[last] * first.width;
+    first.a.row = is_one ? 0 : batches.a_strides[last] * batches.bytes;
+    first.b_step = is_one ? 0 : batches.b_strides[last] * batches.bytes;
+    --batches.dims;
+  }
+  const int64_t count = numel(batches.dims, batches.c->shape), work = batches.first.work();
+  const bool many = count >= 4 * num_threads() && work < 16 * large_work;
+  if (count > 1 && (work < large_work || many) && work * count >= shared_work) {
+    parallel(count, multiply_batch, &batches);
+  } else {
+    for (int64_t i = 0; i < count && !batches.failed.load(); ++i) multiply_batch(&batches, i);
+  }
+  return batches.failed.load() ? no_temporary() : success;  // a text set by another thread is not seen by this one
+}
+
+}  // namespace
+
+bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept {
+  const product_t kernel = kernels().products[type];
+  if (kernel == nullptr || c.ndim != 2 || a.ndim != 2 || b.ndim != 2) return false;
+  const int64_t rows = c.shape[0], columns = c.shape[1], depth = a.shape[1], width = type_table[type].bytes;
+  if (a.shape[0] != rows || b.shape[0] != depth || b.shape[1] != columns || rows == 0 || columns == 0 || depth == 0 ||
+      rows * columns * depth > most_work)
+    return false;
+  const bool is_vector = is_vector_product(rows, columns, depth);
+  if (is_vector ? depth > vector_block : !is_near(rows, columns, depth, width)) return false;
+  const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
+  if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
+  // Returns whether all bytes from the first to the last element are others than those of c.
+  const auto ends = [width](const DLTensor& t) {
+    return static_cast<const char*>(t.data) + ((t.shape[0] - 1) * t.strides[0] + t.shape[1]) * width;
+  };
+  const auto is_apart = [&](const DLTensor& t) { return ends(t) <= c.data || ends(c) <= t.data; };
+  if (!is_apart(a) || !is_apart(b)) return false;
+  // From one row to the next. The stride of a single row may be anything.
+  const auto step = [width](const DLTensor& t) { return (t.shape[0] > 1 ? t.strides[0] : t.shape[1]) * width; };
+  if (is_vector) {
+    const vector_product_t multiply_vector = kernels().vector_products[type];
+    if (columns > 1) multiply_vector(c.data, width, b.data, width, step(b), a.data, 0, columns, depth);
+    else if (b.strides[0] == 1) multiply_vector(c.data, step(c), a.data, step(a), width, b.data, 0, rows, depth);
+    else return false;
+    return true;
+  }
+  kernel(c.data, step(c), a.data, step(a), width, b.data, step(b), rows, columns, depth, true);
+  return true;
+}
+
+Status pack(const Matrix& m, int from, void* out, int to) {
+  const loop_t convert = kernels().casts[0][from][to];
+  const int64_t bytes = m.columns * type_table[to].bytes;
+  if (m.column == type_table[from].bytes && (from == to || convert != nullptr)) {
+    char* row = static_cast<char*>(out);
+    for (int64_t r = 0; r < m.rows; ++r, row += bytes) {
+      if (from == to) memcpy(row, m.data + r * m.row, size_t(bytes));
+      else convert(row, m.data + r * m.row, nullptr, nullptr, m.columns, 0);
+    }
+    return success;
+  }
+  int64_t shape[4], strides[4];
+  const DLTensor source = tensor_of(m, from, shape, strides);
+  const Matrix packed{static_cast<char*>(out), m.rows, m.columns, m.columns * type_table[to].bytes, type_table[to].bytes};
+  const DLTensor target = tensor_of(packed, to, shape + 2, strides + 2);
+  return cast(target, source, {}, 0);
+}
+
+Status add_product(const Product& p) noexcept {
+  const int64_t depth = p.a.columns;
+  if (p.c.rows == 0 || p.c.columns == 0 || depth == 0) return success;
+  if ((p.b.column == p.width || p.b.columns == 1) && is_near(p.c.rows, p.c.columns, depth, p.width)) {
+    p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, !p.add);
+    return success;
+  }
+  return multiply_panels(p);
+}
+
+Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept {
+  const int type = find_type(c.dtype);
+  if (type < 0 || type == type_bool || type >= computed_types) return undefined_for(type);
+  if (find_type(a.dtype) != type || find_type(b.dtype) != type) return undefined_for(type);
+  const int inner = type == type_float16 || type == type_bfloat16 ? type_float32 : type;
+  const int d = c.ndim - 2;
+  if (a.ndim < 2 || b.ndim < 2 || d < 0) return does_not_broadcast();
+  const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
+  if (a.shape[a.ndim - 2] != m || b.shape[b.ndim - 1] != n || b.shape[b.ndim - 2] != depth) return does_not_broadcast();
+  int64_t batch_a[max_dims], batch_b[max_dims];
+  const bool stack = d > 0 || a.ndim > 2 || b.ndim > 2;
+  if (stack && (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b))) return does_not_broadcast();
+  if (numel(c.ndim, c.shape) == 0) return success;
+  for (int k = 0; stack && depth == 0 && k < d; ++k) batch_a[k] = batch_b[k] = 0;  // unused strides may be anything
+
+  const product_t kernel = kernels().products[inner];
+  if (kernel == nullptr) return undefined_for(type);
+  const int64_t width = type_table[inner].bytes;  // of the accumulation dtype
+  const int64_t bytes = type_table[type].bytes;
+  const bool plain = is_number(alpha, 1) && is_number(beta, 0);
+  const bool in_place = plain && inner == type && (c.strides[d + 1] == 1 || n == 1) && c.strides[d] >= n &&
+                        overlap(c, a) == Overlap::none && overlap(c, b) == Overlap::none;
+  // Otherwise the products of all batches are written to a contiguous temporary first.
+  Block* memory = nullptr;
+  int64_t strides[max_dims];
+  DLTensor result = c;
+  if (!in_place) {
+    memory = allocate(size_t(numel(c.ndim, c.shape) * width));
+    if (memory == nullptr) return no_temporary();
+    contiguous_strides(c.ndim, c.shape, strides);
+    result.data = memory->data;
+    result.strides = strides;
+    result.dtype = type_table[inner].dtype;
+  }
+  // Strides that lead to no other element may be anything.
+  const auto matrix = [](const DLTensor& t, int64_t rows, int64_t columns, int64_t each) {
+    const int64_t row = rows > 1 && columns > 0 ? t.strides[t.ndim - 2] : columns;
+    const int64_t column = columns > 1 && rows > 0 ? t.strides[t.ndim - 1] : 1;
+    return Matrix{static_cast<char*>(t.data), rows, columns, row * each, column * each};
+  };
+  const Product p{
+      kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
+  Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes, d}) : multiply(p);
+  if (!in_place) {
+    if (status.ok()) status = finish_scaled(c, result, inner, alpha, beta);
+    release(memory);
+  }
+  return status;
+}
+
+Status cpu::gemm(const EngineOperand& a, const EngineOperand& b, const EngineOperand& c, const Scalar& alpha,
+                 const Scalar& beta, const LaunchContext&) noexcept {
+  return dlt::gemm(*c.tensor, *a.tensor, *b.tensor, alpha, beta);
+}
+
+}  // namespace dlt

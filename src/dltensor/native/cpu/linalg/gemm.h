@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices, one at a time and in batches.
+#pragma once
+#include "dltensor/dlpack.h"
+#include "native/cpu/runtime/engine.h"
+#include "native/export.h"
+
+namespace dlt {
+
+// c[..., m, n] = a[..., m, k] @ (alpha * b[..., k, n]) + beta * c. The dimensions before the last two broadcast to
+// those of c. All three share a dtype: an integer, a float or a complex one; any strides. With beta 0, c is not read;
+// with k 0 the product is 0. Integers wrap, and take the integer part of alpha and beta. float16 and bfloat16 are
+// summed in float32. c may overlap a and b.
+DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept;
+
+// c = a @ b at once: two dimensions, one dtype with a kernel of its own, rows of contiguous elements, c apart from a
+// and b in memory, and at most `most_work` multiplications. False, with nothing done, in every other case, also when inner
+// dimensions differ.
+DLT_API bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept;
+
+// Loads a BLAS with the C interface and 32-bit integers for larger products of floats. False when the library or a
+// function is missing; with `path` null the BLAS is no longer used but stays loaded.
+DLT_API bool set_blas(const char* path) noexcept;
+DLT_API bool has_blas() noexcept;
+
+}  // namespace dlt

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix is split into pieces of some rows and one block of terms, which threads compute in any order. Where there are
+// several blocks, each has sums of its own, which are added in order. Pieces that the kernel cannot read where they are, are
+// copied to contiguous memory one at a time.
+#include "native/cpu/linalg/gemv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "native/cpu/copy/copy.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
+#include "native/cpu/runtime/thread_pool.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+// Bytes from which a second thread pays: always, and where calls follow one another.
+constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
+// Of a piece. Pieces of contiguous columns end at multiples of a cache line.
+constexpr int64_t piece_bytes = 128 << 10, line_bytes = 64;
+
+// c[r] = sum of m[r, k] * v[k], or v[r, k] with a vector for each row.
+struct Pieces {
+  vector_product_t kernel;
+  int type, operand_type;
+  int64_t width;
+  Matrix m;
+  Matrix v;             // one row, or as many as m; `row` is 0 where one is for all
+  bool in_columns, packs_m, packs_v;
+  char* c;              // sums of the first block; those of the others follow
+  int64_t c_step, c_block;
+  int64_t rows, blocks;  // of a piece: several blocks only where m has one row
+  int64_t row_pieces;
+  std::atomic<bool> failed{false};
+};
+
+// Copies a part to contiguous rows of the accumulation dtype, or to contiguous columns where that is nearer to its strides.
+Matrix packed(const Pieces& all, const Matrix& part, bool in_columns, BlockRef* memory) {
+  memory->block = allocate(size_t(part.rows * part.columns * all.width));
+  if (memory->block == nullptr) return {nullptr, 0, 0, 0, 0};
+  char* const to = static_cast<char*>(memory->block->data);
+  const Matrix turned{part.data, part.columns, part.rows, part.column, part.row};
+  (void)pack(in_columns ? turned : part, all.operand_type, to, all.type);
+  if (in_columns) return {to, part.rows, part.columns, all.width, part.rows * all.width};
+  return {to, part.rows, part.columns, part.columns * all.width, all.width};
+}
+
+void multiply_piece(void* context, int64_t index) {
+  auto& all = *static_cast<Pieces*>(context);
+  const int64_t row = index % all.row_pieces * all.rows, rows = smaller(all.rows, all.m.rows - row);
+  const int64_t block = index / all.row_pieces * all.blocks, k = block * vector_block;
+  const int64_t depth = smaller(all.blocks * vector_block, all.m.columns - k);
+  Matrix m = all.m.part(row, k, rows, depth), v = all.v.part(all.v.row != 0 ? row : 0, k, all.v.row != 0 ? rows : 1, depth);
+  BlockRef m_memory, v_memory;
+  if (all.packs_m) m = packed(all, m, all.in_columns, &m_memory);
+  if (all.packs_v) {
+    const bool is_shared = v.row == 0;
+    v = packed(all, v, false, &v_memory);
+    if (is_shared) v.row = 0;
+  }
+  if (m.data == nullptr || v.data == nullptr) return all.failed.store(true);
+  char* const c = all.c + row * all.c_step + block * all.c_block;
+  if (depth <= vector_block) return all.kernel(c, all.c_step, m.data, m.row, m.column, v.data, v.row, rows, depth);
+  // Blocks of one row are multiplied as rows.
+  const int64_t full = depth / vector_block, bytes = vector_block * all.width;
+  all.kernel(c, all.c_block, m.data, bytes, all.width, v.data, bytes, full, vector_block);
+  if (depth % vector_block != 0)
+    all.kernel(c + full * all.c_block, 0, m.data + full * bytes, 0, all.width, v.data + full * bytes, 0, 1,
+               depth % vector_block);
+}
+
+// c = the sums of the first block + those of the second + ...
+void add_blocks(const Pieces& all, int64_t blocks, char* c, int64_t c_step) {
+  const int64_t rows = all.m.rows;
+  const loop_t add = kernels().ops[op_add][all.type];
+  for (int64_t b = 1; b < blocks; ++b) add(all.c, all.c, all.c + b * all.c_block, nullptr, rows, 0);
+  for (int64_t r = 0; r < rows; ++r) memcpy(c + r * c_step, all.c + r * all.width, size_t(all.width));
+}
+
+int64_t rows_of_piece(const Pieces& all, int64_t threads) {
+  const int64_t depth = smaller(all.m.columns, vector_block), unit = all.in_columns ? line_bytes / all.width : 4;
+  const int64_t by_size = ceil_divide(piece_bytes, depth * all.width),
+                by_threads = ceil_divide(all.m.rows, (all.in_columns ? 2 : 4) * threads);
+  const int64_t strip = all.in_columns && !all.packs_m ? 32 * unit : unit;  // narrower ones are slower
+  const int64_t rows = by_size > strip ? by_size : strip;
+  return ceil_divide(smaller(rows, by_threads), unit) * unit;
+}
+
+Status multiply_pieces(Pieces& all) {
+  char* const c = all.c;
+  const int64_t c_step = all.c_step, blocks = ceil_divide(all.m.columns, vector_block);
+  const int64_t bytes = all.m.rows * all.m.columns * type_table[all.operand_type].bytes *
+                        (all.m.rows == 1 || all.v.row != 0 ? 2 : 1);
+  const int64_t threads = num_threads();
+  const bool shared = threads > 1 && (bytes >= share_from || (bytes >= share_awake_from && in_succession()));
+  BlockRef sums;
+  if (blocks > 1) {
+    if ((sums.block = allocate(size_t(blocks * all.m.rows * all.width))) == nullptr) return no_temporary();
+    all.c = static_cast<char*>(sums.block->data);
+    all.c_step = all.width;
+    all.c_block = all.m.rows * all.width;
+  }
+  all.rows = rows_of_piece(all, shared ? threads : 1);
+  all.row_pieces = ceil_divide(all.m.rows, all.rows);
+  all.blocks = all.m.rows > 1 ? 1 : ceil_divide(piece_bytes / 2, vector_block * all.width);
+  BlockRef memory;
+  if (all.packs_v && all.v.row == 0 && all.row_pieces > 1) {
+    all.v = packed(all, all.v, false, &memory);
+    if (all.v.data == nullptr) return no_temporary();
+    all.v.row = 0;
+    all.packs_v = false;
+  }
+  const int64_t count = all.row_pieces * ceil_divide(blocks, all.blocks);
+  if (shared) parallel(count, multiply_piece, &all);
+  else
+    for (int64_t i = 0; i < count; ++i) multiply_piece(&all, i);
+  if (all.failed.load()) return no_temporary();
+  if (blocks > 1) add_blocks(all, blocks, c, c_step);
+  return success;
+}
+
+}  // namespace
+
+Status multiply_vector(const Product& p) noexcept {
+  const bool is_row = p.c.columns > 1;  // a is the vector
+  const int64_t depth = p.a.columns;
+  const Matrix m = is_row ? Matrix{p.b.data, p.b.columns, depth, p.b.column, p.b.row} : p.a;
+  const Matrix v = is_row ? Matrix{p.a.data, 1, depth, 0, p.a.column}
+                          : Matrix{p.b.data, p.b_step != 0 ? p.c.rows : 1, depth, p.b_step, p.b.row};
+  const bool same_type = p.operand_type == p.type;
+  const bool in_columns = m.rows > 1 && v.row == 0 && m.column != type_table[p.operand_type].bytes &&
+                          abs(m.row) < abs(m.column);
+  Pieces all{kernels().vector_products[p.type],
+             p.type,
+             p.operand_type,
+             p.width,
+             m,
+             v,
+             in_columns,
+             false,
+             false,
+             p.c.data,
+             is_row ? p.c.column : p.c.row,
+             0,
+             0,
+             0,
+             0};
+  all.packs_m = !same_type || (in_columns ? m.row : m.column) != p.width;
+  all.packs_v = !same_type || v.column != p.width;
+  return multiply_pieces(all);
+}
+
+}  // namespace dlt

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a matrix and a vector, of up to a block of terms for each element of the result. How larger ones are split is
+// decided in vectors.cc of the folder above. Sums use FMA where the processor has it: results are not bit-exact across levels.
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include <string.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/runtime/kernels/registers.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+// An element of the result has several partial sums. Term k is added to number k % partial_sums, and at the end the upper
+// half of them is added to the lower half until one is left. This order is the same for rows and columns, so that the bits
+// do not depend on how the matrix lies. A complex element has P = 2 parts and two such sets: of re * re and im * im, and of
+// im * re and re * im.
+// Registers of partial sums of a set: fewer wait for additions, more are slower to join.
+template <int P>
+constexpr int chains = 2 / P;
+template <class T, int P>
+constexpr int partial_sums = chains<P> * pack<T>::lanes / P;
+
+template <int By, class V, int... I>
+DLT_FN V exchanged(V v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ By)...);
+}
+template <class T, int By>
+DLT_FN typename pack<T>::type exchanged(typename pack<T>::type v) {
+  return exchanged<By>(v, std::make_integer_sequence<int, pack<T>::lanes>());
+}
+
+// The lanes 0 to P - 1 of the result: sums of the lanes with an equal remainder by P.
+template <class T, int P, int Half = pack<T>::lanes / 2>
+DLT_FN typename pack<T>::type joined(typename pack<T>::type v) {
+  if constexpr (Half < P) return v;
+  else return joined<T, P, Half / 2>(v + exchanged<T, Half>(v));
+}
+
+template <class T, int P, class V>
+DLT_FN void store(char* to, const V* sums) {
+  if constexpr (P == 1) {
+    *reinterpret_cast<loose_t<T>*>(to) = sums[0][0];
+  } else {
+    reinterpret_cast<loose_t<T>*>(to)[0] = sums[0][0] - sums[0][1];
+    reinterpret_cast<loose_t<T>*>(to)[1] = sums[1][0] + sums[1][1];
+  }
+}
+
+// ---- contiguous rows of the matrix
+
+struct Rows {
+  char* c;
+  int64_t c_step;
+  const char* m;
+  int64_t row;
+  const char* v;
+  int64_t v_row;  // 0: one vector for all rows
+  int64_t depth;
+};
+
+// R rows at once. SHARED: one vector for all rows.
+template <class T, int P, int R, bool SHARED>
+void dot_rows(const Rows& f) {
+  using V = typename pack<T>::type;
+  constexpr int lanes = pack<T>::lanes;
+  V sums[R][P][chains<P>];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+      for (int u = 0; u < chains<P>; ++u) sums[r][p][u] = V{};
+  const char *m = f.m, *v = f.v;
+  int64_t left = f.depth * P;
+  const auto add = [&](int u) __attribute__((always_inline)) {
+    V y[P];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      if (!SHARED || r == 0) {
+        y[0] = load<T>(v + (SHARED ? 0 : r * f.v_row) + u * register_bytes);
+        if constexpr (P == 2) y[1] = exchanged<T, 1>(y[0]);
+      }
+      const V x = load<T>(m + r * f.row + u * register_bytes);
+#pragma GCC unroll 2
+      for (int p = 0; p < P; ++p) sums[r][p][u] = sums[r][p][u] + x * y[p];
+    }
+  };
+  const auto add_last = [&](int u) __attribute__((always_inline)) {
+    const char *a = m + u * register_bytes, *b = v + u * register_bytes;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+      for (int p = 0; p < P; ++p) {
+        T sum[lanes];
+        memcpy(sum, &sums[r][p][u], register_bytes);
+#pragma GCC unroll 1
+        for (int i = 0; i < left; ++i) {
+          const T x = read_at<T>(a + r * f.row, i), y = read_at<T>(b + (SHARED ? 0 : r * f.v_row), i ^ p);
+          sum[i] = T(sum[i] + times(x, y));
+        }
+        memcpy(&sums[r][p][u], sum, register_bytes);
+      }
+  };
+#pragma GCC unroll 1
+  for (; left >= chains<P> * lanes;
+       left -= chains<P> * lanes, m += chains<P> * register_bytes, v += chains<P> * register_bytes) {
+    add(0);
+    if constexpr (chains<P> == 2) add(1);
+  }
+  if (chains<P> == 2 && left >= lanes) {
+    add(0);
+    left -= lanes;
+    if (left > 0) add_last(chains<P> - 1);
+  } else if (left > 0) {
+    add_last(0);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    V all[P];
+#pragma GCC unroll 2
+    for (int p = 0; p < P; ++p) {
+      V sum = sums[r][p][0];
+      if constexpr (chains<P> == 2) sum = sum + sums[r][p][1];
+      all[p] = joined<T, P>(sum);
+    }
+    store<T, P>(f.c + r * f.c_step, all);
+  }
+}
+
+template <class T, int P>
+void all_rows(Rows f, int64_t rows) {
+  const auto advance = [&](int by) {
+    f.c += by * f.c_step;
+    f.m += by * f.row;
+    f.v += by * f.v_row;
+  };
+  if (f.v_row != 0) {
+    for (; rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, false>(f);
+  } else {
+    for (; rows >= 4; rows -= 4, advance(4)) dot_rows<T, P, 4, true>(f);
+  }
+  for (; f.v_row == 0 && rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, true>(f);
+  for (; rows >= 1; rows -= 1, advance(1)) dot_rows<T, P, 1, true>(f);
+}
+
+// ---- contiguous columns of the matrix
+
+constexpr int most_columns = 4;        // that one pass over a set of partial sums adds
+
+// Sums of integers have the same bits in any order.
+template <class T, int P>
+constexpr int column_sums = std::is_integral_v<T> ? 1 : partial_sums<T, P>;
+// Of a column what is computed at a time: the partial sums of a strip stay in L1.
+template <class T, int P>
+constexpr int64_t strip_bytes = column_sums<T, P> == 1 || column_sums<T, P> * P > 8 ? 1024 : 2048;
+
+template <class V, int... I>
+DLT_FN V alternate(V even, V odd, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(even, odd, (I % 2 == 0 ? I : I + int(sizeof...(I)))...);
+}
+// An element of the vector in all lanes; of a complex one the two orders of its parts.
+template <class T, int P>
+DLT_FN void spread(typename pack<T>::type* x, const char* v) {
+  using V = typename pack<T>::type;
+  constexpr std::make_integer_sequence<int, pack<T>::lanes> order{};
+  const V first = read_at<T>(v, 0) - V{};  // a sum with 0 would change -0
+  if constexpr (P == 1) {
+    x[0] = first;
+  } else {
+    const V second = read_at<T>(v, 1) - V{};
+    x[0] = alternate(first, second, order);
+    x[1] = alternate(second, first, order);
+  }
+}
+
+// Adds K columns, `step` bytes apart, times elements of the vector, `v_step` bytes apart, to one partial sum of each of n
+// numbers; FRESH: there are none yet.
+template <class T, int P, int K, bool FRESH>
+void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t v_step, int64_t n) {
+  using V = typename pack<T>::type;
+  constexpr int lanes = pack<T>::lanes;
+  V x[K][P];
+#pragma GCC unroll 4
+  for (int k = 0; k < K; ++k) spread<T, P>(x[k], v + k * v_step);
+  int64_t i = 0;
+#pragma GCC unroll 2
+  for (; i + lanes <= n; i += lanes) {
+    const char* const from = m + i * int64_t(sizeof(T));
+    char* const to = sums + i * int64_t(sizeof(T));
+    V s[P];
+#pragma GCC unroll 2
+    for (int p = 0; p < P; ++p) s[p] = FRESH ? V{} : load<T>(to + p * strip_bytes<T, P>);
+#pragma GCC unroll 4
+    for (int k = 0; k < K; ++k) {
+      const V y = load<T>(from + k * step);
+#pragma GCC unroll 2
+      for (int p = 0; p < P; ++p) s[p] = s[p] + y * x[k][p];
+    }
+#pragma GCC unroll 2
+    for (int p = 0; p < P; ++p) *reinterpret_cast<typename pack<T>::loose*>(to + p * strip_bytes<T, P>) = s[p];
+  }
+#pragma GCC unroll 1
+  for (; i < n; ++i)
+#pragma GCC unroll 2
+    for (int p = 0; p < P; ++p) {
+      T s = FRESH ? T{} : read_at<T>(sums + p * strip_bytes<T, P>, i);
+#pragma GCC unroll 4
+      for (int k = 0; k < K; ++k) {
+        const T x_here = read_at<T>(v + k * v_step, P == 1 ? 0 : (i ^ p) & 1);
+        s = T(s + times(read_at<T>(m + k * step, i), x_here));
+      }
+      write_at(sums + p * strip_bytes<T, P>, i, s);
+    }
+}
+
+template <class T>
+void add_sums(char* to, const char* from, int64_t n) {
+  DLT_EACH write_at(to, i, T(read_at<T>(to, i) + read_at<T>(from, i)));
+}
+
+// Few terms: every partial sum of W registers of the result is computed and joined in registers.
+template <class T, int P, int W>
+struct Joined {
+  typename pack<T>::type sums[P][W];
+};
+template <class T, int P, int W, int First, int Step>
+DLT_FN Joined<T, P, W> short_sums(const char* m, int64_t column, const char* v, int64_t depth) {
+  using V = typename pack<T>::type;
+  if constexpr (Step < partial_sums<T, P>) {
+    Joined<T, P, W> low = short_sums<T, P, W, First, 2 * Step>(m, column, v, depth);
+    const Joined<T, P, W> high = short_sums<T, P, W, First + Step, 2 * Step>(m, column, v, depth);
+#pragma GCC unroll 2
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+      for (int w = 0; w < W; ++w) low.sums[p][w] = low.sums[p][w] + high.sums[p][w];
+    return low;
+  } else {
+    Joined<T, P, W> all{};
+#pragma GCC unroll 1
+    for (int64_t k = First; k < depth; k += Step) {
+      V x[P];
+      spread<T, P>(x, v + k * P * int64_t(sizeof(T)));
+#pragma GCC unroll 2
+      for (int w = 0; w < W; ++w) {
+        const V y = load<T>(m + k * column + w * register_bytes);
+#pragma GCC unroll 2
+        for (int p = 0; p < P; ++p) all.sums[p][w] = all.sums[p][w] + y * x[p];
+      }
+    }
+    return all;
+  }
+}
+
+template <class T, int P, int W>
+void short_columns(char* c, const char* m, int64_t column, const char* v, int64_t c_step, int64_t depth) {
+  constexpr int elements = pack<T>::lanes / P;
+  const Joined<T, P, W> all = short_sums<T, P, W, 0, 1>(m, column, v, depth);
+#pragma GCC unroll 2
+  for (int w = 0; w < W; ++w) {
+    if (P == 1 && c_step == sizeof(T)) {
+      *reinterpret_cast<typename pack<T>::loose*>(c + w * register_bytes) = all.sums[0][w];
+      continue;
+    }
+    for (int i = 0; i < elements; ++i) {
+      T parts[P][P];
+      for (int p = 0; p < P; ++p)
+        for (int q = 0; q < P; ++q) parts[p][q] = all.sums[p][w][i * P + q];
+      store<T, P>(c + (w * elements + i) * c_step, parts);
+    }
+  }
+}
+
+constexpr int64_t most_short_depth = 64;
+
+// The last register of the result overlaps the one before it: its sums have the same bits.
+template <class T, int P>
+void all_short_columns(char* c, const char* m, int64_t column, const char* v, int64_t c_step, int64_t rows, int64_t depth) {
+  constexpr int64_t elements = pack<T>::lanes / P;
+  int64_t r = 0;
+  for (; r + 2 * elements <= rows; r += 2 * elements)
+    short_columns<T, P, 2>(c + r * c_step, m + r * P * int64_t(sizeof(T)), column, v, c_step, depth);
+  for (; r < rows; r += elements) {
+    const int64_t at = r + elements <= rows ? r : rows - elements;
+    short_columns<T, P, 1>(c + at * c_step, m + at * P * int64_t(sizeof(T)), column, v, c_step, depth);
+  }
+}
+
+template <class T, int P>
+void all_columns(char* c, const char* m, int64_t column, const char* v, int64_t c_step, int64_t rows, int64_t depth) {
+  constexpr int64_t width = P * sizeof(T), strip = strip_bytes<T, P> / width;
+  constexpr int64_t sets = column_sums<T, P>;
+  if constexpr (sets > 1)
+    if (depth <= most_short_depth && rows >= pack<T>::lanes / P)
+      return all_short_columns<T, P>(c, m, column, v, c_step, rows, depth);
+  alignas(64) char sums[sets * P * strip_bytes<T, P>];
+  const auto set = [&](int64_t j) { return sums + j * P * strip_bytes<T, P>; };
+  for (int64_t first = 0; first < rows; first += strip, m += strip_bytes<T, P>, c += strip * c_step) {
+    const int64_t here = rows - first < strip ? rows - first : strip, n = here * P;
+    for (int64_t k = 0; k < depth; k += most_columns * sets)
+      for (int64_t j = 0; j < sets && k + j < depth; ++j) {
+        const char *const from = m + (k + j) * column, *const x = v + (k + j) * width;
+        const int64_t count = (depth - k - j + sets - 1) / sets;
+        if (count >= most_columns && k > 0)
+          add_columns<T, P, most_columns, false>(set(j), from, sets * column, x, sets * width, n);
+        else if (count >= most_columns) add_columns<T, P, most_columns, true>(set(j), from, sets * column, x, sets * width, n);
+        else
+          for (int64_t i = 0; i < count; ++i) {
+            if (k + i > 0) add_columns<T, P, 1, false>(set(j), from + i * sets * column, 0, x + i * sets * width, 0, n);
+            else add_columns<T, P, 1, true>(set(j), from, 0, x, 0, n);
+          }
+      }
+    for (int64_t half = sets / 2; half > 0; half /= 2)
+      for (int64_t j = 0; j < half && j + half < depth; ++j)
+        for (int p = 0; p < P; ++p) add_sums<T>(set(j) + p * strip_bytes<T, P>, set(j + half) + p * strip_bytes<T, P>, n);
+    // Sums without a term are 0: only the sign of a zero could tell.
+    const T none = T{};
+    for (int64_t i = 0; i < here; ++i) {
+      T all[P][2];
+      for (int p = 0; p < P; ++p)
+        for (int q = 0; q < P; ++q) {
+          const T s = read_at<T>(sums + p * strip_bytes<T, P>, i * P + q);
+          all[p][q] = depth < sets ? T(s + none) : s;
+        }
+      store<T, P>(c + i * c_step, all);
+    }
+  }
+}
+
+template <class T, int P>
+void vector_product(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const void* v, int64_t v_row,
+                    int64_t rows, int64_t depth) {
+  char* const to = static_cast<char*>(c);
+  const char *const from = static_cast<const char*>(m), *const x = static_cast<const char*>(v);
+  if (column == int64_t(P * sizeof(T))) all_rows<T, P>({to, c_step, from, row, x, v_row, depth}, rows);
+  else all_columns<T, P>(to, from, column, x, c_step, rows, depth);
+}
+
+}  // namespace
+
+void fill_vectors(Kernels* kernels) {
+  vector_product_t* p = kernels->vector_products;
+  p[type_float32] = vector_product<float, 1>;
+  p[type_float64] = vector_product<double, 1>;
+  p[type_int8] = p[type_uint8] = vector_product<uint8_t, 1>;
+  p[type_int16] = p[type_uint16] = vector_product<uint16_t, 1>;
+  p[type_int32] = p[type_uint32] = vector_product<uint32_t, 1>;
+  p[type_int64] = p[type_uint64] = vector_product<uint64_t, 1>;
+  p[type_complex64] = vector_product<float, 2>;
+  p[type_complex128] = vector_product<double, 2>;
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices that fit the caches: blocks of rows by registers of columns. Tiling, packing and the choice
+// between this and a BLAS are in gemm.cc and panels.cc. Sums use FMA where the processor has it: results are not
+// bit-exact across levels.
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#pragma clang diagnostic ignored "-Wfor-loop-analysis"  // the loops advance in a lambda
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include <string.h>
+
+#include "native/cpu/runtime/kernels/level.h"
+#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/runtime/kernels/registers.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+template <class T>
+constexpr int half_lanes = pack<T>::lanes / 2;
+
+// The first `count` lanes; memory past them is not accessed.
+template <class T>
+DLT_FN typename pack<T>::type load_part(const char* from, int count) {
+  typename pack<T>::type v{};
+#if defined(__AVX512F__)
+  const uint64_t mask = (uint64_t(1) << count) - 1;
+  __m512i r;
+  if constexpr (sizeof(T) == 1) r = _mm512_maskz_loadu_epi8(mask, from);
+  else if constexpr (sizeof(T) == 2) r = _mm512_maskz_loadu_epi16(__mmask32(mask), from);
+  else if constexpr (sizeof(T) == 4) r = _mm512_maskz_loadu_epi32(__mmask16(mask), from);
+  else r = _mm512_maskz_loadu_epi64(__mmask8(mask), from);
+  memcpy(&v, &r, sizeof v);
+#else
+  if (count == half_lanes<T>) memcpy(&v, from, register_bytes / 2); // one access, and no call
+  else memcpy(&v, from, size_t(count) * sizeof(T));
+#endif
+  return v;
+}
+template <class T>
+DLT_FN void save_part(char* to, typename pack<T>::type v, int count) {
+#if defined(__AVX512F__)
+  const uint64_t mask = (uint64_t(1) << count) - 1;
+  __m512i r;
+  memcpy(&r, &v, sizeof v);
+  if constexpr (sizeof(T) == 1) _mm512_mask_storeu_epi8(to, mask, r);
+  else if constexpr (sizeof(T) == 2) _mm512_mask_storeu_epi16(to, __mmask32(mask), r);
+  else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(to, __mmask16(mask), r);
+  else _mm512_mask_storeu_epi64(to, __mmask8(mask), r);
+#else
+  if (count == half_lanes<T>) memcpy(to, &v, register_bytes / 2);
+  else memcpy(to, &v, size_t(count) * sizeof(T));
+#endif
+}
+struct Factors {
+  char* c;
+  int64_t c_row;
+  const char* a;
+  int64_t a_row, a_column;
+  const char* b;
+  int64_t b_row;
+  int64_t depth;
+  bool fresh;
+};
+
+// c is prefetched this many steps before the sums are complete: later would stall, earlier would let the panel of b
+// evict it.
+constexpr int64_t last_steps = 48;
+
+// The addresses of R rows. Only every fourth is kept, hidden from the compiler, which would otherwise keep all R in
+// more registers than there are; the three between are computed by an addition.
+template <int R, class Byte>
+struct RowPointers {
+  Byte* fourth[(R + 3) / 4];
+  int64_t stride;
+
+  DLT_FN RowPointers(Byte* first, int64_t row_stride) : stride(row_stride) {
+#pragma GCC unroll 4
+    for (int q = 0; q < (R + 3) / 4; ++q) {
+      fourth[q] = first + 4 * q * stride;
+      asm("" : "+r"(fourth[q]));
+    }
+  }
+  DLT_FN Byte* operator[](int r) const { return fourth[r / 4] + r % 4 * stride; }
+  DLT_FN void advance(int64_t by) {
+#pragma GCC unroll 4
+    for (int q = 0; q < (R + 3) / 4; ++q) fourth[q] += by;
+  }
+};
+
+// R rows by N registers of columns; PART: the last register is not full.
+template <class T, int R, int N, bool PART>
+void block(const Factors& f, int part) {
+  using V = typename pack<T>::type;
+  V sums[R][N];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) sums[r][v] = V{};
+  RowPointers<R, const char> a(f.a, f.a_row);
+  const char* b = f.b;
+  const int64_t ends[] = {f.depth - last_steps, f.depth};
+  int64_t k = 0;
+#pragma GCC unroll 1
+  for (const int64_t end : ends) {
+    for (; k < end; ++k, a.advance(f.a_column), b += f.b_row) {
+      V row[N];
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v)
+        row[v] = PART && v == N - 1 ? load_part<T>(b + v * register_bytes, part) : load<T>(b + v * register_bytes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const T x = one<T>(a[r]);
+#pragma GCC unroll 4
+        for (int v = 0; v < N; ++v) sums[r][v] = sums[r][v] + row[v] * x;
+      }
+    }
+    if (end == f.depth) break;
+    const RowPointers<R, char> c(f.c, f.c_row);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) __builtin_prefetch(c[r] + v * register_bytes, 1);
+  }
+  const RowPointers<R, char> c(f.c, f.c_row);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) {
+      char* to = c[r] + v * register_bytes;
+      if (PART && v == N - 1) {
+        if (!f.fresh) sums[r][v] += load_part<T>(to, part);
+        save_part<T>(to, sums[r][v], part);
+      } else {
+        if (!f.fresh) sums[r][v] += load<T>(to);
+        *reinterpret_cast<typename pack<T>::loose*>(to) = sums[r][v];
+      }
+    }
+}
+
+template <class T, int N, bool PART>
+void rows_of(Factors f, int64_t rows, int part) {
+  constexpr int most = registers == 32 ? (N == 1   ? 16
+                                          : N == 2 ? 12
+                                          : N == 3 ? 8
+                                                   : 6)
+                                       : (N == 1   ? 12
+                                          : N == 2 ? 6
+                                          : N == 3 ? 3
+                                                   : 2);
+  const auto advance = [&](int by) {
+    f.a += by * f.a_row;
+    f.c += by * f.c_row;
+    rows -= by;
+  };
+  for (; rows >= most; advance(most)) block<T, most, N, PART>(f, part);
+  if constexpr (most > 4)
+    for (; rows >= 4; advance(4)) block<T, 4, N, PART>(f, part);
+  if constexpr (most > 2)
+    for (; rows >= 2; advance(2)) block<T, 2, N, PART>(f, part);
+  for (; rows >= 1; advance(1)) block<T, 1, N, PART>(f, part);
+}
+
+template <class T>
+void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row, int64_t rows,
+             int64_t columns, int64_t depth, bool fresh) {
+  constexpr int lanes = pack<T>::lanes;
+  Factors f{static_cast<char*>(c),
+            c_row,
+            static_cast<const char*>(a),
+            a_row,
+            a_column,
+            static_cast<const char*>(b),
+            b_row,
+            depth,
+            fresh};
+  const auto advance = [&](int64_t by) {
+    f.b += by * int64_t(sizeof(T));
+    f.c += by * int64_t(sizeof(T));
+    columns -= by;
+  };
+  constexpr int N = registers == 32 ? 4 : 2;
+  for (; columns >= 4 * lanes && N == 4; advance(4 * lanes)) rows_of<T, 4, false>(f, rows, 0);
+  for (; columns >= 2 * lanes && N == 2; advance(2 * lanes)) rows_of<T, 2, false>(f, rows, 0);
+  if (columns == 0) return;
+  const int full = int(columns / lanes), part = int(columns % lanes);
+  switch (full * 2 + (part != 0)) {
+    case 1: return rows_of<T, 1, true>(f, rows, part);
+    case 2: return rows_of<T, 1, false>(f, rows, 0);
+    case 3: return rows_of<T, 2, true>(f, rows, part);
+  }
+  if constexpr (N == 4) switch (full * 2 + (part != 0)) {
+      case 4: return rows_of<T, 2, false>(f, rows, 0);
+      case 5: return rows_of<T, 3, true>(f, rows, part);
+      case 6: return rows_of<T, 3, false>(f, rows, 0);
+      case 7: return rows_of<T, 4, true>(f, rows, part);
+    }
+}
+
+// Complex: a row of b at a time, real and imaginary parts interleaved.
+template <class F>
+void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
+                     int64_t rows, int64_t columns, int64_t depth, bool fresh) {
+  using T = complex_of<F>;
+  for (int64_t r = 0; r < rows; ++r) {
+    char* out = static_cast<char*>(c) + r * c_row;
+    if (fresh)
+      for (int64_t j = 0; j < columns; ++j) write_at(out, j, T{0, 0});
+    for (int64_t k = 0; k < depth; ++k) {
+      const T x = read_at<T>(static_cast<const char*>(a) + r * a_row + k * a_column, 0);
+      const char* in = static_cast<const char*>(b) + k * b_row;
+      DLT_IVDEP
+      for (int64_t j = 0; j < columns; ++j) {
+        const T y = read_at<T>(in, j), s = read_at<T>(out, j);
+        write_at(out, j, T{s.re + x.re * y.re - x.im * y.im, s.im + x.re * y.im + x.im * y.re});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void fill_products(Kernels* kernels) {
+  product_t* p = kernels->products;
+  p[type_float32] = product<float>;
+  p[type_float64] = product<double>;
+  p[type_int8] = p[type_uint8] = product<uint8_t>;
+  p[type_int16] = p[type_uint16] = product<uint16_t>;
+  p[type_int32] = p[type_uint32] = product<uint32_t>;
+  p[type_int64] = p[type_uint64] = product<uint64_t>;
+  p[type_complex64] = complex_product<float>;
+  p[type_complex128] = complex_product<double>;
+  kernels->blas_work = int64_t(1) << (registers == 32 ? 36 : 22);
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops of arange.h. Spaced numbers are in 128-bit fixed point with an exact remainder, so that rounding errors
+// do not accumulate; floats of 16 bits and more are rounded from there in blocks.
+#include "native/cpu/random/arange.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "native/ops/reduce/exact_sums.h"
+#include "native/ops/integers.h"
+#include "native/cpu/runtime/dtype.h"
+#include "native/cpu/copy/scalar.h"
+#include "native/cpu/runtime/sizes.h"
+#include "native/cpu/runtime/thread_pool.h"
+
+namespace dlt {
+namespace {
+
+using exact_sums::power_of_two;
+
+__extension__ typedef __int128 wide_int;
+__extension__ typedef unsigned __int128 wide_uint;
+
+// ldexp() of 0 or of a value from 2^63 on: the product with a normal power of two is then exact, or infinite.
+double scaled(double value, int exponent) {
+  return exponent >= -1022 && exponent <= 1023 ? value * power_of_two(exponent) : ldexp(value, exponent);
+}
+
+// The current number: exactly `floor`, or between `floor` and `floor` + 1 where `more` is true.
+struct At {
+  wide_int floor;
+  bool more;
+  int fraction;
+
+  // Toward 0.
+  wide_int whole() const {
+    // A shift by the width of the type would not be one.
+    const wide_int down = fraction > 126 ? (floor < 0 ? -1 : 0) : floor >> fraction;
+    const bool choose_tiles = more || (fraction > 126 ? floor != 0 : (down << fraction) != floor);
+    return down + (down < 0 && choose_tiles);
+  }
+
+  // The leading 64 bits times 2^exponent; the last bit is a sticky bit: set if any dropped bit is set.
+  uint64_t leading(bool* negative, int* exponent) const {
+    *negative = floor < 0;
+    // The complement of a negative number is its magnitude less 1, which is its floor where there is more.
+    const wide_uint size = *negative ? (more ? ~wide_uint(floor) : -wide_uint(floor)) : wide_uint(floor);
+    const uint64_t high = uint64_t(size >> 64), low = uint64_t(size);
+    *exponent = -fraction;
+    if (size == 0) return 0;
+    if (high == 0) {
+      const int left = __builtin_clzll(low);
+      *exponent -= left;
+      return low << left | uint64_t(more);
+    }
+    const int right = 64 - __builtin_clzll(high);
+    *exponent += right;
+    const bool below = right == 64 ? low != 0 : (low << (64 - right)) != 0;
+    return uint64_t(size >> right) | uint64_t(below || more);
+  }
+
+  double nearest() const {
+    bool negative;
+    int exponent;
+    const uint64_t bits = leading(&negative, &exponent);
+    const double size = scaled(double(bits), exponent);
+    return negative ? -size : size;
+  }
+
+  // The nearest T.
+  template <class T>
+  T rounded() const {
+    if constexpr (sizeof(T) == 8) return nearest();
+    else return dlt::from<T>(odd());
+  }
+
+  // A double that rounds to fewer digits exactly as the number itself does (round to odd).
+  double odd() const {
+    bool negative;
+    int exponent;
+    const uint64_t bits = leading(&negative, &exponent);
+    const double size = scaled(to_odd(bits), exponent);
+    return negative ? -size : size;
+  }
+};
+
+wide_int step_of(const Ramp& r) { return wide_int(wide_uint(r.step_high) << 64 | r.step_low); }
+
+// The running sum of a ramp: number i is (floor + over / steps) / 2^fraction.
+struct Place {
+  wide_int floor;
+  uint64_t over;
+};
+
+Place place(const Ramp& r, int64_t i) {
+  const wide_uint first = wide_uint(r.first_high) << 64 | r.first_low;
+  const wide_uint parts = wide_uint(i) * r.rest, carry = parts / r.steps;
+  return {wide_int(first + wide_uint(i) * wide_uint(step_of(r)) + carry), uint64_t(parts - carry * r.steps)};
+}
+
+template <class STORE>
+void run(const Ramp& r, int64_t from, int64_t to, STORE store) {
+  Place at = place(r, from);
+  const wide_int step = step_of(r);
+  for (int64_t i = from; i < to; ++i) {
+    store(i, At{at.floor, at.over != 0, r.fraction});
+    at.floor += step;
+    at.over += r.rest;
+    if (at.over >= r.steps) {
+      at.over -= r.steps;
+      ++at.floor;
+    }
+  }
+}
+
+template <class T>
+void store_tile(void* base, int64_t index, T value) {
+  __builtin_memcpy(static_cast<char*>(base) + index * int64_t(sizeof(T)), &value, sizeof(T));
+}
+
+// Elements that one thread writes at a time: a multiple of 8, so that no two threads write one byte of packed elements.
+constexpr int64_t chunk = int64_t(1) << 16;
+
+struct StepsJob {
+  char* base;
+  int64_t count;
+  DLDataType dtype;
+  int type;
+  bool padded;
+  Steps steps;
+};
+
+template <class T>
+void store_integers(const StepsJob& job, int64_t from, int64_t to) {
+  uint64_t x = job.steps.first + uint64_t(from) * job.steps.step;
+  for (int64_t i = from; i < to; ++i, x += job.steps.step) store_tile(job.base, i, T(x));
+}
+
+// Integers as floats; I is the type that they are read as.
+template <class T, class I>
+void store_converted(const StepsJob& job, int64_t from, int64_t to) {
+  uint64_t x = job.steps.first + uint64_t(from) * job.steps.step;
+  for (int64_t i = from; i < to; ++i, x += job.steps.step) store_tile(job.base, i, T(I(x)));
+}
+
+template <class T>
+void store_floats(const StepsJob& job, int64_t from, int64_t to) {
+  const double first = job.steps.re, step = job.steps.step_re;
+  // A counter of 32 bits is converted by SIMD. The sum is exact: it is the number of an element.
+  const auto start = double(from);
+  for (int32_t i = 0; i < int32_t(to - from); ++i) store_tile(job.base, from + i, T(first + (start + i) * step));
+}
+
+void store_any(const StepsJob& job, int64_t from, int64_t to) {
+  const Steps& s = job.steps;
+  for (int64_t i = from; i < to; ++i) {
+    const uint64_t x = s.first + uint64_t(i) * s.step;
+    const double n = double(i);
+    store_scalar(job.base, i, job.dtype, job.padded, {s.kind, int64_t(x), x, s.re + n * s.step_re, s.im + n * s.step_im},
+                 Rounding::truncate, false);
+  }
+}
+
+void store_steps(const StepsJob& job, int64_t from, int64_t to) {
+  const Kind kind = job.steps.kind;
+  if (kind == Kind::complex) {
+    if (job.type == type_float64) return store_floats<double>(job, from, to);
+    if (job.type == type_float32) return store_floats<float>(job, from, to);
+    return store_any(job, from, to);
+  }
+  const bool is_signed = kind == Kind::signed_integer;
+  switch (job.type) {
+    case type_int8:
+    case type_uint8: return store_integers<uint8_t>(job, from, to);
+    case type_int16:
+    case type_uint16: return store_integers<uint16_t>(job, from, to);
+    case type_int32:
+    case type_uint32: return store_integers<uint32_t>(job, from, to);
+    case type_int64:
+    case type_uint64: return store_integers<uint64_t>(job, from, to);
+    case type_float32:
+      return is_signed ? store_converted<float, int64_t>(job, from, to) : store_converted<float, uint64_t>(job, from, to);
+    case type_float64:
+      return is_signed ? store_converted<double, int64_t>(job, from, to) : store_converted<double, uint64_t>(job, from, to);
+    default: return store_any(job, from, to);
+  }
+}
+
+void store_steps_chunk(void* context, int64_t index) {
+  const auto& job = *static_cast<const StepsJob*>(context);
+  store_steps(job, index * chunk, smaller((index + 1) * chunk, job.count));
+}
+
+struct RampJob {
+  char* base;
+  int64_t at, every, count;
+  DLDataType dtype;
+  int type;
+  bool padded;
+  Ramp ramp;
+};
+
+int bit_length(wide_uint value) {
+  const uint64_t high = uint64_t(value >> 64), low = uint64_t(value);
+  return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
+}
+
+// The numbers of a block are (upper + n * upper_step) + (lower + n * lower_step): the upper ones are integers times
+// `unit`, a power of two, the lower ones lie between 0 and `unit`, and no number reaches 2^51 units.
+struct Line {
+  double upper, upper_step, lower, lower_step, unit;
+  bool exact;  // every product and sum is, but the sum of upper and lower in float64
+};
+
+constexpr int block = 512;
+constexpr int spare_bits = 43;  // a double has so many below the units of a lower sum, which is less than 2^10
+
+// False where the unit is so close to the ends of float64's range that products with it might not be exact.
+bool as_line(const Ramp& r, int64_t from, int count, bool is_double, Line* line) {
+  const Place start = place(r, from);
+  const wide_int step = step_of(r), end = start.floor + (count - 1) * step;
+  const int length = bit_length(wide_uint(start.floor ^ start.floor >> 127) | wide_uint(end ^ end >> 127));
+  // The last number is above `end` by less than `block`, the carries of the remainder: at most one bit more.
+  const int low_bits = length > 50 ? length - 50 : 0;
+  const int exponent = low_bits - r.fraction;
+  if (exponent < -1000 || exponent > 960) return false;
+  const wide_uint mask = (wide_uint(1) << low_bits) - 1;
+  const double unit = power_of_two(exponent), down = power_of_two(-low_bits);
+  line->unit = unit;
+  line->upper = double(int64_t(start.floor >> low_bits)) * unit;
+  line->upper_step = double(int64_t(step >> low_bits)) * unit;
+  line->lower = (double(wide_uint(start.floor) & mask) + double(start.over) / double(r.steps)) * down * unit;
+  line->lower_step = (double(wide_uint(step) & mask) + double(r.rest) / double(r.steps)) * down * unit;
+  const wide_uint must_be_zero = is_double ? mask >> spare_bits : mask;
+  line->exact = r.rest == 0 && ((wide_uint(start.floor) | wide_uint(step)) & must_be_zero) == 0;
+  return true;
+}
+
+// Rounds each number minus `doubt` and plus `doubt`, which is more than the error: where both give the same, the exact
+// number does too. The other elements take the exact loop.
+//
+// The error, in units. In float64 the upper sums are exact. The lower start and step have errors below 2^-51, which
+// n <= 511 steps make 2^-42; the product, its sum with the start and that with `doubt` are below 2^10: at most 2^-44
+// each. Together that is below 2^-41. In narrower types the parts are added first; the numbers are below 2^51 and
+// n steps below 2^52: the step's error makes 1/2, the product 1/4, the three sums 1/4 each, 1.5 in all.
+template <class T>
+void store_block(const RampJob& job, int64_t from, int count) {
+  const auto store = [&](int64_t i, T value) { store_tile(job.base, job.at + i * job.every, value); };
+  constexpr bool is_double = sizeof(T) == 8;
+  Line line;
+  if (count < 16 || !as_line(job.ramp, from, count, is_double, &line))
+    return run(job.ramp, from, from + count, [&](int64_t i, At x) { store(i, x.rounded<T>()); });
+  T low[block], high[block];
+  if constexpr (is_double) {
+    const double doubt = line.exact ? 0 : line.unit * 0x1p-40;
+    for (int n = 0; n < count; ++n) {
+      const double upper = line.upper + n * line.upper_step, lower = line.lower + n * line.lower_step;
+      low[n] = upper + (lower - doubt);
+      high[n] = upper + (lower + doubt);
+    }
+  } else {
+    const double start = line.upper + line.lower, step = line.upper_step + line.lower_step;
+    const double doubt = line.exact ? 0 : line.unit * 4;
+    for (int n = 0; n < count; ++n) {
+      const double number = start + n * step;
+      low[n] = dlt::from<T>(number - doubt);
+      high[n] = dlt::from<T>(number + doubt);
+    }
+  }
+  // By bits, because 0 and -0 differ.
+  const auto differ = [&](int n) { return memcmp(low + n, high + n, sizeof(T)) != 0; };
+  if (memcmp(low, high, size_t(count) * sizeof(T)) != 0) {
+    int begin = 0, end = count;
+    while (!differ(begin)) ++begin;
+    while (!differ(end - 1)) --end;
+    run(job.ramp, from + begin, from + end, [&](int64_t i, At x) {
+      if (differ(int(i - from))) low[i - from] = x.rounded<T>();
+    });
+  }
+  if (job.every == 1) {
+    memcpy(job.base + (job.at + from) * int64_t(sizeof(T)), low, size_t(count) * sizeof(T));
+  } else {
+    for (int n = 0; n < count; ++n) store(from + n, low[n]);
+  }
+}
+
+template <class T>
+void store_blocks(const RampJob& job, int64_t from, int64_t to) {
+  for (int64_t i = from; i < to; i += block) store_block<T>(job, i, int(smaller(block, to - i)));
+}
+
+template <class T>
+void store_wholes(const RampJob& job, int64_t from, int64_t to) {
+  run(job.ramp, from, to, [&](int64_t i, At x) { store_tile(job.base, job.at + i * job.every, T(x.whole())); });
+}
+
+void store_ramp(const RampJob& job, int64_t from, int64_t to) {
+  const auto store = [&](int64_t i, const Scalar& value) {
+    store_scalar(job.base, job.at + i * job.every, job.dtype, job.padded, value, Rounding::truncate, false);
+  };
+  const Kind kind = type_table[job.type].kind;
+  switch (job.type) {
+    case type_float32: return store_blocks<float>(job, from, to);
+    case type_float64: return store_blocks<double>(job, from, to);
+    case type_float16: return store_blocks<float16>(job, from, to);
+    case type_bfloat16: return store_blocks<bfloat16>(job, from, to);
+    case type_int8:
+    case type_uint8: return store_wholes<uint8_t>(job, from, to);
+    case type_int16:
+    case type_uint16: return store_wholes<uint16_t>(job, from, to);
+    case type_int32:
+    case type_uint32: return store_wholes<uint32_t>(job, from, to);
+    case type_int64:
+    case type_uint64: return store_wholes<uint64_t>(job, from, to);
+    default: break;
+  }
+  if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) {
+    run(job.ramp, from, to, [&](int64_t i, At x) {
+      const auto whole = int64_t(x.whole());
+      store(i, {kind, whole, uint64_t(whole), 0, 0});
+    });
+  } else {
+    run(job.ramp, from, to, [&](int64_t i, At x) { store(i, {Kind::real, 0, 0, x.odd(), 0}); });
+  }
+}
+
+void store_ramp_chunk(void* context, int64_t index) {
+  const auto& job = *static_cast<const RampJob*>(context);
+  store_ramp(job, index * chunk, smaller((index + 1) * chunk, job.count));
+}
+
+}  // namespace
+
+bool fill_steps(void* base, int64_t count, DLDataType dtype, bool padded, const Steps& steps) {
+  StepsJob job{static_cast<char*>(base), count, dtype, find_type(dtype), padded, steps};
+  if (job.type < 0) return false;
+  if (count <= chunk) store_steps(job, 0, count);
+  else parallel(ceil_divide(count, chunk), store_steps_chunk, &job);
+  return true;
+}
+
+bool fill_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {
+  RampJob job{static_cast<char*>(base), at, every, count, dtype, find_type(dtype), padded, ramp};
+  if (job.type < 0 || type_table[job.type].kind == Kind::complex) return false;
+  if (count <= chunk) store_ramp(job, 0, count);
+  else parallel(ceil_divide(count, chunk), store_ramp_chunk, &job);
+  return true;
+}
+
+}  // namespace dlt

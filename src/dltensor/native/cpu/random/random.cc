@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The division of random values among threads, permutations, and choices by weight. Loops over values are in kernels/random.cc.
+#include "native/cpu/random/random.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "native/cpu/random/random_kernels.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
+#include "native/cpu/runtime/thread_pool.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t share_from = 1 << 20;  // bytes
+constexpr int64_t share = 1 << 16;  // values of a task: whole blocks
+
+struct Work {
+  draw_t kernel;
+  const Draw& how;
+  uint64_t position;
+  int64_t n, width;
+  int words;
+  char* out;
+};
+
+void draw_task(void* context, int64_t number) {
+  const Work& work = *static_cast<const Work*>(context);
+  const int64_t first = number * share, n = smaller(share, work.n - first);
+  work.kernel(work.out + first * work.width, work.how, work.position + uint64_t(first * work.words), n, work.words == 2);
+}
+
+}  // namespace
+
+bool draws(Distribution distribution, int type) noexcept {
+  return type >= 0 && type < computed_types && kernels().random->draws[distribution][type] != nullptr;
+}
+
+int words_per_value(Distribution distribution, int type, uint64_t count) noexcept {
+  if (distribution == draw_integers) return count == 0 || count > uint64_t(1) << 32 ? 2 : 1;
+  return type == type_float64 ? 2 : 1;
+}
+
+void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept {
+  Work work{kernels().random->draws[distribution][type],
+            how,
+            position,
+            n,
+            type_table[type].bytes,
+            words_per_value(distribution, type, how.count),
+            static_cast<char*>(out)};
+  if (n * work.width < share_from) return work.kernel(out, how, position, n, work.words == 2);
+  parallel(ceil_divide(n, share), draw_task, &work);
+}
+
+Status cpu::draw(Distribution distribution, int type, int, const Draw& how, uint64_t position, int64_t n,
+                 const EngineOperand& out, const LaunchContext&) noexcept {
+  dlt::draw(distribution, type, how, position, n, static_cast<char*>(out.tensor->data) + out.tensor->byte_offset);
+  return success;
+}
+
+void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept {
+  const philox::Words words = philox::block({{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+  for (int k = 0; k < 4; ++k) out[k] = words.v[k];
+}
+
+namespace {
+
+// Swaps of a permutation of 0 ... n - 1 from the end: swap(last, other) with other <= last for last = n - 1, n - 2, ...
+template <class Swap>
+void each_swap(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t steps, Swap swap) {
+  const uint64_t words = n >> 32 ? 2 : 1;
+  constexpr int64_t part = 1024;
+  const Draw all{sequence, 0, 0, 0, 0, words == 2 ? 0 : uint64_t(1) << 32, 0};
+  uint64_t bits[part];
+  for (int64_t first = 0; first < steps; first += part) {
+    const int64_t count = smaller(part, steps - first);
+    const uint64_t start = position + uint64_t(first) * words;
+    draw(draw_integers, type_uint64, all, start, count, bits);
+    for (int64_t k = 0; k < count; ++k) {
+      const uint64_t left = uint64_t(n - first - k), at = start + uint64_t(k) * words;
+      const uint64_t other = words == 2 ? philox::below64(sequence, at, bits[k], left, -left % left)
+                                        : philox::below32(sequence, at, uint32_t(bits[k]), uint32_t(left),
+                                                          uint32_t(-uint32_t(left)) % uint32_t(left));
+      swap(int64_t(left) - 1, int64_t(other));
+    }
+  }
+}
+
+// An array of 0 ... n - 1 of which only those elements are kept that have been written.
+class Written {
+ public:
+  bool make(int64_t most) {
+    bits_ = int(std::bit_width(uint64_t(most))) + 1;
+    table_.reset(new (std::nothrow) Element[size_t(1) << bits_]);
+    if (table_) std::fill_n(table_.get(), size_t(1) << bits_, Element{-1, 0});
+    return table_ != nullptr;
+  }
+  int64_t at(int64_t index) const {
+    const Element& element = find(index);
+    return element.index == index ? element.value : index;
+  }
+  void set(int64_t index, int64_t value) { find(index) = {index, value}; }
+
+ private:
+  struct Element {
+    int64_t index, value;
+  };
+  Element& find(int64_t index) const {
+    const size_t mask = (size_t(1) << bits_) - 1;
+    size_t place = size_t(uint64_t(index) * 0x9E3779B97F4A7C15u >> (64 - bits_));
+    while (table_[place].index >= 0 && table_[place].index != index) place = (place + 1) & mask;
+    return table_[place];
+  }
+  int bits_ = 0;
+  std::unique_ptr<Element[]> table_;
+};
+
+}  // namespace
+
+void permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept {
+  std::iota(out, out + n, int64_t(0));
+  each_swap(sequence, position, n, n - 1, [out](int64_t last, int64_t other) { std::swap(out[last], out[other]); });
+}
+
+bool choose_distinct(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t count, int64_t* out) noexcept {
+  if (count > n / 8) {
+    const std::unique_ptr<int64_t[]> all(new (std::nothrow) int64_t[size_t(n)]);
+    if (!all) return false;
+    std::iota(all.get(), all.get() + n, int64_t(0));
+    each_swap(sequence, position, n, smaller(count, n - 1),
+              [&](int64_t last, int64_t other) { std::swap(all[size_t(last)], all[size_t(other)]); });
+    std::reverse_copy(all.get() + n - count, all.get() + n, out);
+    return true;
+  }
+  Written all;
+  if (!all.make(count)) return false;
+  each_swap(sequence, position, n, count, [&](int64_t last, int64_t other) {
+    *out++ = all.at(other);
+    all.set(other, all.at(last));
+  });
+  return true;
+}
+
+void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept {
+  for (int64_t i = 0; i < count; ++i) {
+    const double at = part[i] * sums[n - 1];
+    // The product may be rounded up to the last sum: the first index that reaches it has a weight.
+    const double* found = at < sums[n - 1] ? std::upper_bound(sums, sums + n, at) : std::lower_bound(sums, sums + n, at);
+    out[i] = found - sums;
+  }
+}
+
+bool smallest(const double* keys, int64_t n, int64_t count, int64_t* out) noexcept {
+  const std::unique_ptr<int64_t[]> order(new (std::nothrow) int64_t[size_t(n)]);
+  if (!order) return false;
+  std::iota(order.get(), order.get() + n, int64_t(0));
+  std::partial_sort(order.get(), order.get() + count, order.get() + n,
+                    [&](int64_t a, int64_t b) { return keys[a] < keys[b] || (keys[a] == keys[b] && a < b); });
+  std::copy(order.get(), order.get() + count, out);
+  return true;
+}
+
+}  // namespace dlt

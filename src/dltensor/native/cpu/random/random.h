@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random values on the host: which words a value takes and how many threads share the work. What values are is in
+// native/ops/random/philox.h; positions are counted by the caller.
+#pragma once
+#include <stdint.h>
+
+#include "native/cpu/runtime/dtype.h"
+#include "native/cpu/runtime/engine_table.h"
+#include "native/ops/random/draws.h"
+#include "native/export.h"
+
+namespace dlt {
+
+// Returns whether the distribution has values of that dtype, a row of dtypes.h.
+DLT_API bool draws(Distribution distribution, int type) noexcept;
+// Words that one value takes: 2 of float64, and of integers among more than 2^32; else 1. `count` is 0 for 2^64 integers.
+DLT_API int words_per_value(Distribution distribution, int type, uint64_t count) noexcept;
+
+// n values to contiguous memory, on several threads from 1 MiB. The words of value i begin at position + i * words_per_value,
+// so that neither threads nor calls can be seen in the values. A position is even where values take two words.
+DLT_API void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept;
+namespace cpu {  // the slot
+Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
+            const EngineOperand& out, const LaunchContext& launch) noexcept;
+}
+
+// The words of one counter and key.
+DLT_API void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept;
+
+// A permutation of 0 ... n - 1 (Fisher and Yates from the end): step i takes the word at position + i, or the two from
+// position + 2 i where n is 2^32 or more.
+DLT_API void permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept;
+
+// The first `count` of 0 ... n - 1 in random order, by as many steps, with the words that permute() takes for them. False: out
+// of memory. Few of many need no memory for all of them.
+DLT_API bool choose_distinct(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t count,
+                             int64_t* out) noexcept;
+
+// out[i] = the first index whose running sum is above part[i] * last, of n increasing sums.
+DLT_API void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept;
+// The indices of the `count` smallest of n keys, smallest first, of equal keys the lower index first. False: out of memory.
+DLT_API bool smallest(const double* keys, int64_t n, int64_t count, int64_t* out) noexcept;
+
+}  // namespace dlt

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops of every reduction over elements but the exact sums of floats.
+#include "native/cpu/reduce/kernels/reductions.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+constexpr int64_t block_elements = 2048, extreme_elements = 4096;
+
+// ---- all and any: nothing past the element that decides is read
+
+template <class Body, class T>
+void run_until(void* states, const void* a, int64_t n, int64_t, const double*) {
+  auto* const word = static_cast<uint8_t*>(states);
+  uint8_t fresh;
+  Body::start(&fresh);
+  const char* from = static_cast<const char*>(a);
+  for (int64_t done = 0; done < n && word[0] == fresh;) {
+    const int64_t count = n - done < block_elements ? n - done : block_elements;
+    uint8_t mine = fresh;
+    for (int64_t i = 0; i < count; ++i) Body::step(&mine, fetch<T>(from, i), 0);
+    word[0] = mine;
+    done += count;
+    from += count * int64_t(sizeof(typename stored<T>::type));
+  }
+}
+
+// ---- counts: lanes as wide as the element, emptied before they are full
+
+// Integers and floats that compare with 0 as T does, a register at a time.
+template <class T>
+struct lane_of {
+  using type = T;
+};
+template <>
+struct lane_of<bool> {
+  using type = uint8_t;
+};
+
+template <class T>
+int64_t count_nonzero(const void* a, int64_t n) {
+  using V = vector_of<typename lane_of<T>::type>;
+  using mask = decltype(typename V::type{} != typename V::type{});
+  constexpr int64_t most = sizeof(T) == 1 ? 127 : sizeof(T) == 2 ? 32767 : int64_t(1) << 30;
+  const char* from = static_cast<const char*>(a);
+  int64_t total = 0, i = 0;
+  while (n - i >= V::lanes) {
+    const int64_t vectors = (n - i) / V::lanes, count = vectors < most ? vectors : most;
+    mask lanes{};
+    for (int64_t k = 0; k < count; ++k, i += V::lanes)
+      lanes -= *reinterpret_cast<const typename V::loose*>(from + i * int64_t(sizeof(T))) != typename V::type{};
+    for (int j = 0; j < V::lanes; ++j) total += lanes[j];
+  }
+  for (; i < n; ++i) total += ops::truth(fetch<T>(a, i));
+  return total;
+}
+
+template <class T>
+void run_count(void* states, const void* a, int64_t n, int64_t, const double*) {
+  *static_cast<int64_t*>(states) += count_nonzero<T>(a, n);
+}
+
+// ---- sums of narrow integers: two neighbours in a lane of twice their width, as unsigned; what that adds is taken back
+
+template <class T>
+int64_t sum_narrow(const void* a, int64_t n) {
+  using U = decltype([] {
+    if constexpr (sizeof(T) == 1) return uint16_t();
+    else if constexpr (sizeof(T) == 2) return uint32_t();
+    else return uint64_t();
+  }());
+  using V = vector_of<U>;
+  constexpr int bits = 8 * int(sizeof(T));
+  constexpr U half = (U(1) << bits) - 1, bias = range<T>::is_signed ? U(U(1) << (bits - 1) | U(1) << (2 * bits - 1)) : U(0);
+  constexpr int64_t offset = range<T>::is_signed ? int64_t(1) << (bits - 1) : 0;
+  constexpr int64_t most = sizeof(T) == 1 ? 128 : sizeof(T) == 2 ? 32768 : int64_t(1) << 31;
+  const char* from = static_cast<const char*>(a);
+  int64_t total = 0, i = 0;
+  while (n - i >= 2 * V::lanes) {
+    const int64_t vectors = (n - i) / (2 * V::lanes), count = vectors < most ? vectors : most;
+    typename V::type lanes{};
+    for (int64_t k = 0; k < count; ++k, i += 2 * V::lanes) {
+      const typename V::type x = *reinterpret_cast<const typename V::loose*>(from + i * int64_t(sizeof(T))) ^ bias;
+      lanes += (x & half) + (x >> bits);
+    }
+    for (int j = 0; j < V::lanes; ++j) total += int64_t(lanes[j]);
+    total -= offset * count * 2 * V::lanes;
+  }
+  for (; i < n; ++i) total += int64_t(fetch<T>(a, i));
+  return total;
+}
+
+template <class T>
+int64_t sum_run(const void* a, int64_t n) {
+  if constexpr (is_bool<T>) {
+    return count_nonzero<T>(a, n);
+  } else if constexpr (sizeof(T) < 8) {
+    return sum_narrow<T>(a, n);
+  } else {
+    uint64_t total = 0;
+    for (int64_t i = 0; i < n; ++i) total += uint64_t(fetch<T>(a, i));
+    return int64_t(total);
+  }
+}
+
+template <class T>
+void run_sum(void* states, const void* a, int64_t n, int64_t, const double*) {
+  *static_cast<uint64_t*>(states) += uint64_t(sum_run<T>(a, n));
+}
+
+template <class T>
+void run_wide_sum(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  using Body = reductions::wide_sums<T>;
+  if constexpr (sizeof(T) == 8) {
+    run_plain<Body, T>(states, a, n, first, nullptr);
+  } else {
+    constexpr int64_t most = int64_t(1) << 30;  // elements whose sum 63 bits hold
+    for (int64_t i = 0; i < n; i += most) {
+      const int64_t sum = sum_run<T>(static_cast<const char*>(a) + i * int64_t(sizeof(T)), n - i < most ? n - i : most);
+      Body::put(static_cast<uint64_t*>(states), uint64_t(sum), uint64_t(sum >> 63));
+    }
+  }
+}
+
+// ---- integers and their squares, of 32 bits in halves
+
+template <class T>
+void run_wide_moments(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  using Body = reductions::wide_moments<T>;
+  if constexpr (sizeof(T) == 8) {
+    run_plain<Body, T>(states, a, n, first, nullptr);
+  } else {
+    constexpr int64_t most = int64_t(1) << 30;  // halves whose sum 63 bits hold
+    auto* const w = static_cast<uint64_t*>(states);
+    for (int64_t i = 0; i < n; i += most) {
+      const int64_t end = n - i < most ? n : i + most;
+      int64_t total = 0;
+      uint64_t low = 0, high = 0;
+      for (int64_t k = i; k < end; ++k) {
+        const int64_t x = fetch<T>(a, k);
+        const uint64_t square = uint64_t(x) * uint64_t(x);
+        total += x;
+        low += square & 0xffffffff;
+        high += square >> 32;
+      }
+      Body::sum::put(w, uint64_t(total), uint64_t(total >> 63));
+      const uint64_t squares = low + (high << 32);
+      Body::put(w, squares, (high >> 32) + (squares < low), 0);
+    }
+  }
+}
+
+// ---- extremes of floats, by extremes of their bits: as signed integers the greatest is the greatest float that is not
+// negative; as unsigned ones the greatest tells whether any is negative, and the least is wanted only where all have one sign
+
+template <class F>
+struct Extremes {
+  using S = typename reductions::signed_of<sizeof(F)>::type;
+  using U = typename wide<F>::bits;
+  static constexpr S infinity = S(U(2 * wide<F>::bias + 1) << wide<F>::mantissa);
+  S top;
+  U high;
+  bool nan() const { return top > infinity || high > (U(infinity) | sign_mask<F>()); }
+};
+
+template <class F>
+Extremes<F> extremes_of(const void* a, int64_t n) {
+  using S = typename Extremes<F>::S;
+  using U = typename Extremes<F>::U;
+  using VS = vector_of<S>;
+  using VU = vector_of<U>;
+  constexpr int K = 4, lanes = VS::lanes;
+  Extremes<F> all{range<S>::lowest, 0};
+  int64_t i = 0;
+  if (n >= K * lanes) {
+    typename VS::type top[K];
+    typename VU::type high[K];
+#pragma GCC unroll 4
+    for (int k = 0; k < K; ++k) {
+      top[k] = typename VS::type{} + range<S>::lowest;
+      high[k] = typename VU::type{};
+    }
+    for (; i + K * lanes <= n; i += K * lanes)
+#pragma GCC unroll 4
+      for (int k = 0; k < K; ++k) {
+        const char* const from = static_cast<const char*>(a) + (i + k * lanes) * int64_t(sizeof(F));
+        const typename VU::type x = *reinterpret_cast<const typename VU::loose*>(from);
+        const typename VS::type y = reinterpret_cast<typename VS::type>(x);
+        top[k] = y > top[k] ? y : top[k];
+        high[k] = x > high[k] ? x : high[k];
+      }
+#pragma GCC unroll 4
+    for (int k = 1; k < K; ++k) {
+      top[0] = top[k] > top[0] ? top[k] : top[0];
+      high[0] = high[k] > high[0] ? high[k] : high[0];
+    }
+    for (int j = 0; j < lanes; ++j) {
+      all.top = top[0][j] > all.top ? top[0][j] : all.top;
+      all.high = high[0][j] > all.high ? high[0][j] : all.high;
+    }
+  }
+  for (; i < n; ++i) {
+    const U x = static_cast<const loose_t<U>*>(a)[i];
+    all.top = S(x) > all.top ? S(x) : all.top;
+    all.high = x > all.high ? x : all.high;
+  }
+  return all;
+}
+
+template <class U>
+U least_bits(const void* a, int64_t n) {
+  U low = range<U>::highest;
+  for (int64_t i = 0; i < n; ++i) {
+    const U x = static_cast<const loose_t<U>*>(a)[i];
+    low = x < low ? x : low;
+  }
+  return low;
+}
+
+// The greatest or the least of n > 0 floats that the cache holds; NaN where there is one.
+template <class F, bool GREATEST>
+F extreme_of(const void* a, int64_t n) {
+  using U = typename wide<F>::bits;
+  const Extremes<F> found = extremes_of<F>(a, n);
+  if (found.nan()) return bits_as<F>(U(reductions::ordered<F>::highest));
+  if (GREATEST && found.top >= 0) return bits_as<F>(found.top);
+  if (!GREATEST && (found.high & sign_mask<F>()) != 0) return bits_as<F>(found.high);
+  return bits_as<F>(least_bits<U>(a, n));
+}
+
+template <class Body, class F, bool GREATEST>
+void run_extreme(void* states, const void* a, int64_t n, int64_t, const double*) {
+  const char* from = static_cast<const char*>(a);
+  for (int64_t done = 0; done < n; done += extreme_elements, from += extreme_elements * int64_t(sizeof(F))) {
+    const int64_t count = n - done < extreme_elements ? n - done : extreme_elements;
+    Body::step(static_cast<typename Body::word*>(states), extreme_of<F, GREATEST>(from, count), 0);
+  }
+}
+
+// ---- the first extreme: the extremes of blocks, and a search in the first block that has the best one
+
+// The key that no other is above.
+template <class Body, class T>
+constexpr typename Body::key_type highest_key() {
+  return is_bool<T> && Body::greatest ? 1 : range<typename Body::key_type>::highest;
+}
+
+template <class Body, class T>
+typename Body::key_type best_key(const char* from, int64_t n) {
+  using key_t = typename Body::key_type;
+  if constexpr (is_float<T>) {
+    return Body::key(extreme_of<T, Body::greatest>(from, n));
+  } else {
+    key_t best = range<key_t>::lowest;
+    for (int64_t i = 0; i < n; ++i) {
+      const key_t k = Body::key(fetch<T>(from, i));
+      best = k > best ? k : best;
+    }
+    return best;
+  }
+}
+
+// The place of the first of n elements for which `is` holds; there is one, unless others write to them: then the last place.
+// By parts, which the compiler vectorizes.
+template <class T, class Is>
+DLT_FN int64_t find_first(const char* from, int64_t n, Is is) {
+  constexpr int64_t part = 64;
+  using found_t = typename reductions::signed_of<sizeof(T)>::type;
+  int64_t i = 0;
+  for (; i + part <= n; i += part) {
+    found_t found = 0;
+    for (int64_t k = 0; k < part; ++k) found |= found_t(is(fetch<T>(from, i + k)));
+    if (found != 0) break;
+  }
+  while (i < n - 1 && !is(fetch<T>(from, i))) ++i;
+  return i;
+}
+
+template <class Body, class T>
+int64_t find_key(const char* from, int64_t n, typename Body::key_type key) {
+  if constexpr (is_float<T>) {
+    if (key == range<typename Body::key_type>::highest) return find_first<T>(from, n, [](T x) { return x != x; });
+    const T value = reductions::ordered<T>::value(Body::greatest ? key : typename Body::key_type(~key));
+    return find_first<T>(from, n, [value](T x) { return x == value; });
+  } else {
+    return find_first<T>(from, n, [key](T x) { return Body::key(x) == key; });
+  }
+}
+
+template <class Body, class T>
+void run_first(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  using key_t = typename Body::key_type;
+  if (n == 0) return;
+  const char* const from = static_cast<const char*>(a);
+  constexpr int64_t bytes = int64_t(sizeof(typename stored<T>::type));
+  int64_t block = 0;
+  key_t best = range<key_t>::lowest;
+  for (int64_t done = 0; done < n; done += block_elements) {
+    const int64_t count = n - done < block_elements ? n - done : block_elements;
+    const key_t k = best_key<Body, T>(from + done * bytes, count);
+    if (k > best) {
+      best = k;
+      block = done;
+    }
+    if (best == highest_key<Body, T>()) break;
+  }
+  auto* const words = static_cast<int64_t*>(states);
+  const int64_t wide = Body::widened(best);
+  if (wide < words[0] || (wide == words[0] && words[1] <= first + block)) return;
+  Body::put(words, wide, first + block + find_key<Body, T>(from + block * bytes, n - block, best));
+}
+
+// Rows in blocks whose best keys and row numbers are as wide as the elements.
+template <class Body, class T>
+void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+                const double*) {
+  using key_t = typename Body::key_type;
+  using row_t = typename reductions::signed_of<sizeof(key_t)>::type;
+  constexpr int64_t strip = 512, most = sizeof(key_t) == 1 ? 127 : sizeof(key_t) == 2 ? 32767 : int64_t(1) << 30;
+  if (rows < 4) return rows_plain<Body, T>(states, capacity, a, row_bytes, rows, n, first, nullptr);
+  auto* const words = static_cast<int64_t*>(states);
+  constexpr int64_t bytes = int64_t(sizeof(typename stored<T>::type));
+  for (int64_t column = 0; column < n; column += strip) {
+    const int64_t columns = n - column < strip ? n - column : strip;
+    for (int64_t start = 0; start < rows; start += most) {
+      const int64_t count = rows - start < most ? rows - start : most;
+      alignas(64) key_t best[strip];
+      alignas(64) row_t at[strip];
+      for (int64_t c = 0; c < columns; ++c) {
+        best[c] = range<key_t>::lowest;
+        at[c] = 0;
+      }
+      for (int64_t r = 0; r < count; ++r) {
+        const char* const row = static_cast<const char*>(a) + (start + r) * row_bytes + column * bytes;
+        const row_t number = row_t(r);
+        DLT_IVDEP
+        for (int64_t c = 0; c < columns; ++c) {
+          const key_t k = Body::key(fetch<T>(row, c));
+          const bool better = k > best[c];
+          best[c] = better ? k : best[c];
+          at[c] = better ? number : at[c];
+        }
+      }
+      for (int64_t c = 0; c < columns; ++c) {
+        int64_t mine[2] = {words[column + c], words[capacity + column + c]};
+        Body::put(mine, Body::widened(best[c]), first + start + at[c]);
+        words[column + c] = mine[0];
+        words[capacity + column + c] = mine[1];
+      }
+    }
+  }
+}
+
+// ---- products in order
+
+template <class T>
+void run_product(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  using Body = reductions::products<T>;
+  if constexpr (!Body::P::in_order) {
+    run_plain<Body, T>(states, a, n, first, nullptr);
+  } else {
+    auto* const words = static_cast<typename Body::word*>(states);
+    constexpr int lanes = reductions::product_lanes;
+    for (int64_t i = 0; i < n;) {
+      const int64_t index = first + i;
+      if (index != 0 && index % reductions::product_block == 0) Body::close(words, index);
+      const int64_t to_end = reductions::product_block - index % reductions::product_block;
+      const int64_t count = n - i < to_end ? n - i : to_end;
+      int64_t k = 0;
+      for (; k < count && (index + k) % lanes != 0; ++k) {
+        auto& lane = words[(index + k) % lanes];
+        lane = Body::P::times(lane, Body::P::factor(fetch<T>(a, i + k)));
+      }
+      typename Body::word mine[lanes];
+      for (int j = 0; j < lanes; ++j) mine[j] = words[j];
+      for (; k + lanes <= count; k += lanes)
+        for (int j = 0; j < lanes; ++j) mine[j] = Body::P::times(mine[j], Body::P::factor(fetch<T>(a, i + k + j)));
+      for (int j = 0; k < count; ++j, ++k) mine[j] = Body::P::times(mine[j], Body::P::factor(fetch<T>(a, i + k)));
+      for (int j = 0; j < lanes; ++j) words[j] = mine[j];
+      i += count;
+    }
+  }
+}
+
+template <class T>
+void rows_product(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+                  const double*) {
+  using Body = reductions::products<T>;
+  if constexpr (!Body::P::in_order) {
+    rows_plain<Body, T>(states, capacity, a, row_bytes, rows, n, first, nullptr);
+  } else {
+    auto* const words = static_cast<typename Body::word*>(states);
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t index = first + r;
+      if (index != 0 && index % reductions::product_block == 0)
+        for (int64_t c = 0; c < n; ++c) {
+          Words<Body> mine;
+          mine.load(words, capacity, c);
+          Body::close(mine.w, index);
+          mine.store(words, capacity, c);
+        }
+      auto* const lane = words + index % reductions::product_lanes * capacity;
+      const char* const row = static_cast<const char*>(a) + r * row_bytes;
+      DLT_EACH lane[i] = Body::P::times(lane[i], Body::P::factor(fetch<T>(row, i)));
+    }
+  }
+}
+
+// ---- the table
+
+template <class T>
+void fill_type(Kernels* kernels, int type) {
+  each_reduction<T>([=]<class Body>(int body) {
+    kernels->reducers[body][type].run = run_plain<Body, T>;
+    kernels->reducers[body][type].rows = rows_plain<Body, T>;
+  });
+  const auto reducer = [=](int body) -> Reducer& { return kernels->reducers[body][type]; };
+  reducer(reduce_every).run = run_until<reductions::every<T>, T>;
+  reducer(reduce_some).run = run_until<reductions::some<T>, T>;
+  reducer(reduce_products).run = run_product<T>;
+  reducer(reduce_products).rows = rows_product<T>;
+  if constexpr (!is_complex<T>::value) {
+    reducer(reduce_nonzero).run = run_count<T>;
+    reducer(reduce_first_largest).run = run_first<reductions::first_largest<T>, T>;
+    reducer(reduce_first_largest).rows = rows_first<reductions::first_largest<T>, T>;
+    reducer(reduce_first_smallest).run = run_first<reductions::first_smallest<T>, T>;
+    reducer(reduce_first_smallest).rows = rows_first<reductions::first_smallest<T>, T>;
+    if constexpr (is_float<T>) {
+      reducer(reduce_largest).run = run_extreme<reductions::largest<T>, T, true>;
+      reducer(reduce_smallest).run = run_extreme<reductions::smallest<T>, T, false>;
+    } else {
+      reducer(reduce_sums).run = run_sum<T>;
+      reducer(reduce_wide_sums).run = run_wide_sum<T>;
+      if constexpr (sizeof(T) >= 4) reducer(reduce_wide_moments).run = run_wide_moments<T>;
+    }
+    if constexpr (is_bool<T>) {
+      reducer(reduce_largest).run = run_until<reductions::some<bool>, bool>;
+      reducer(reduce_smallest).run = run_until<reductions::every<bool>, bool>;
+    }
+  }
+}
+
+}  // namespace
+
+void fill_reductions(Kernels* kernels) {
+#define DLT_FILL(type, name) fill_type<type>(kernels, type_##name);
+  DLT_REDUCED_TYPES(DLT_FILL)
+#undef DLT_FILL
+}
+
+}  // namespace dlt::DLT_LEVEL

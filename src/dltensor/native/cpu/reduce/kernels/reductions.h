@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops that any body of native/ops/reduce/reductions.h gets: over a run of elements, over rows, and between states.
+#pragma once
+#include "native/cpu/elementwise/kernels/loops.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace dlt::DLT_LEVEL {
+
+// Vectors as wide as the level's registers.
+constexpr int vector_bytes =
+#if defined(__AVX512F__)
+    64;
+#elif defined(__AVX2__)
+    32;
+#else
+    16;
+#endif
+template <class U>
+struct vector_of {
+  typedef U type __attribute__((vector_size(vector_bytes)));
+  typedef U loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+  static constexpr int lanes = vector_bytes / int(sizeof(U));
+};
+
+typedef float half_vector __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
+
+// A register of float64 out of float32 at any address. Of the conversion of a whole vector, gcc 12 makes two of half the width,
+// which it reads through the stack at the level v3, and single conversions at v2.
+DLT_FN vector_of<double>::type widened(const float* p) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vector_of<double>::type>(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<vector_of<double>::type>(_mm256_cvtps_pd(_mm_loadu_ps(p)));
+#elif defined(__SSE2__)
+  const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p));
+  return reinterpret_cast<vector_of<double>::type>(_mm_cvtps_pd(_mm_castsi128_ps(two)));
+#else
+  return __builtin_convertvector(*reinterpret_cast<const half_vector*>(p), vector_of<double>::type);
+#endif
+}
+// The opposite: rounded to float32.
+DLT_FN half_vector narrowed(vector_of<double>::type x) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return reinterpret_cast<half_vector>(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(x)));
+#else
+  return __builtin_convertvector(x, half_vector);
+#endif
+}
+
+// x + y and x - y by the units that multiply: where others add, a loop has twice as many.
+struct Fused {
+  using V = vector_of<double>::type;
+#if defined(__AVX512F__)
+  __m512d one = _mm512_set1_pd(1);
+  DLT_FN V plus(V x, V y) const { return V(_mm512_fmadd_pd(__m512d(x), one, __m512d(y))); }
+  DLT_FN V minus(V x, V y) const { return V(_mm512_fmsub_pd(__m512d(x), one, __m512d(y))); }
+#elif defined(__FMA__)
+  __m256d one = _mm256_set1_pd(1);
+  DLT_FN V plus(V x, V y) const { return V(_mm256_fmadd_pd(__m256d(x), one, __m256d(y))); }
+  DLT_FN V minus(V x, V y) const { return V(_mm256_fmsub_pd(__m256d(x), one, __m256d(y))); }
+#else
+  DLT_FN V plus(V x, V y) const { return x + y; }
+  DLT_FN V minus(V x, V y) const { return x - y; }
+#endif
+  // The compiler must not know the factor: it would make additions.
+#if defined(__FMA__)
+  DLT_FN Fused() { asm("" : "+x"(one)); }
+#endif
+};
+
+// Rows lie in pages of their own, where no processor reads ahead by itself: so many rows ahead are asked for.
+constexpr int64_t rows_ahead = 6, line_bytes = 64;
+template <int64_t AHEAD = rows_ahead>
+DLT_FN void read_ahead(const char* row, int64_t row_bytes, int64_t bytes) {
+  if (row_bytes < 2048 && row_bytes > -2048) return;
+  for (int64_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(row + AHEAD * row_bytes + at);
+}
+
+// The words of state c, taken out of the arrays and put back.
+template <class Body>
+struct Words {
+  typename Body::word w[Body::members];
+  DLT_FN void load(const typename Body::word* states, int64_t capacity, int64_t c) {
+    for (int m = 0; m < Body::members; ++m) w[m] = states[m * capacity + c];
+  }
+  DLT_FN void store(typename Body::word* states, int64_t capacity, int64_t c) const {
+    for (int m = 0; m < Body::members; ++m) states[m * capacity + c] = w[m];
+  }
+};
+
+template <class Body, class T>
+void run_plain(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  Words<Body> mine;
+  mine.load(words, 1, 0);
+  for (int64_t i = 0; i < n; ++i) Body::step(mine.w, fetch<T>(a, i), first + i);
+  mine.store(words, 1, 0);
+}
+
+// Four rows at a time, of bodies that may take the last row more than once: as many streams for the processor to read ahead,
+// and fewer loads and stores of the states.
+template <class Body, class T>
+void rows_together(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  constexpr int64_t together = 4;
+  for (int64_t r = 0; r < rows; r += together) {
+    const char* row[together];
+    for (int64_t k = 0; k < together; ++k) {
+      row[k] = static_cast<const char*>(a) + (r + k < rows ? r + k : rows - 1) * row_bytes;
+      if (r + k + together < rows) read_ahead<together>(row[k], row_bytes, n * int64_t(sizeof(typename stored<T>::type)));
+    }
+    DLT_EACH {
+      Words<Body> mine;
+      mine.load(words, capacity, i);
+      Body::step(mine.w, fetch<T>(row[0], i), 0);
+      Body::step(mine.w, fetch<T>(row[1], i), 0);
+      Body::step(mine.w, fetch<T>(row[2], i), 0);
+      Body::step(mine.w, fetch<T>(row[3], i), 0);
+      mine.store(words, capacity, i);
+    }
+  }
+}
+
+template <class Body, class T>
+void rows_plain(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+                const double*) {
+  constexpr bool is_extreme = is_same<Body, reductions::largest<T>>::value || is_same<Body, reductions::smallest<T>>::value;
+  if constexpr (is_extreme && sizeof(T) >= 4)
+    if (rows > 1) return rows_together<Body, T>(states, capacity, a, row_bytes, rows, n);
+  auto* const words = static_cast<typename Body::word*>(states);
+  for (int64_t r = 0; r < rows; ++r) {
+    const char* const row = static_cast<const char*>(a) + r * row_bytes;
+    if (r + rows_ahead < rows) read_ahead(row, row_bytes, n * int64_t(sizeof(typename stored<T>::type)));
+    DLT_EACH {
+      Words<Body> mine;
+      mine.load(words, capacity, i);
+      Body::step(mine.w, fetch<T>(row, i), first + r);
+      mine.store(words, capacity, i);
+    }
+  }
+}
+
+// Calls visit.operator()<Body>(number) with each body of reductions.h that reduces elements of type T.
+template <class T, class Visit>
+void each_reduction(Visit visit) {
+  visit.template operator()<reductions::every<T>>(reduce_every);
+  visit.template operator()<reductions::some<T>>(reduce_some);
+  visit.template operator()<reductions::nonzero<T>>(reduce_nonzero);
+  visit.template operator()<reductions::products<T>>(reduce_products);
+  if constexpr (!is_complex<T>::value) {
+    visit.template operator()<reductions::largest<T>>(reduce_largest);
+    visit.template operator()<reductions::smallest<T>>(reduce_smallest);
+    visit.template operator()<reductions::first_largest<T>>(reduce_first_largest);
+    visit.template operator()<reductions::first_smallest<T>>(reduce_first_smallest);
+    if constexpr (!is_float<T>) {
+      visit.template operator()<reductions::sums<T>>(reduce_sums);
+      visit.template operator()<reductions::wide_sums<T>>(reduce_wide_sums);
+      visit.template operator()<reductions::saturated_products<T>>(reduce_saturated_products);
+      if constexpr (sizeof(T) >= 4) visit.template operator()<reductions::wide_moments<T>>(reduce_wide_moments);
+    }
+  }
+}
+
+// The element types of the reductions in reductions.cc. Row: type, name.
+// clang-format off
+#define DLT_REDUCED_TYPES(X) \
+  X(bool, bool) X(int8_t, int8) X(int16_t, int16) X(int32_t, int32) X(int64_t, int64) X(uint8_t, uint8) X(uint16_t, uint16) \
+  X(uint32_t, uint32) X(uint64_t, uint64) X(float, float32) X(double, float64) X(complex64, complex64) X(complex128, complex128)
+// clang-format on
+
+}  // namespace dlt::DLT_LEVEL

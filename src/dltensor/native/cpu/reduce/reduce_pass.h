@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over the elements of a reduction: its axes in the order of memory, and what ends its states. Internal to
+// reduce.cc and reduce_end.cc.
+#pragma once
+#include "native/cpu/copy/cast_pipeline.h"
+#include "native/cpu/runtime/kernels.h"
+#include "native/layout/layout.h"
+
+namespace dlt {
+
+enum class End : uint8_t {
+  plain,      // by the body
+  sum,        // an exact sum of floats
+  mean,
+  moments,    // var and std of a sum and a sum of squares
+  wide_moments,  // the same of integers in words
+  deviations, // var and std of squared deviations
+  wide_sum,   // 128 bits of integers, clamped
+  wide_mean,
+};
+
+// The body and the end of a row for a dtype, and the type that its elements are reduced in.
+struct ReductionChoice {
+  int body, type;
+  End end;
+};
+ReductionChoice choose_reduction(int reduction, int type, bool saturate);
+
+// Bytes from the first element of each of what is read to another one.
+struct Place {
+  int64_t in = 0, mask = 0, factor = 0;
+};
+inline Place operator+(const Place& a, const Place& b) { return {a.in + b.in, a.mask + b.mask, a.factor + b.factor}; }
+inline Place operator*(int64_t times, const Place& a) { return {times * a.in, times * a.mask, times * a.factor}; }
+inline bool operator==(const Place& a, const Place& b) { return a.in == b.in && a.mask == b.mask && a.factor == b.factor; }
+
+struct Axis {
+  int64_t size;
+  Place step;
+  int64_t out, index;  // of a kept axis: in bytes of the result, and in elements of a result in C order
+};
+
+// Elements that are brought together: of sums of products fewer, since five arrays are then in the first cache.
+inline constexpr int64_t staged_count = 4096, product_count = 2048;
+struct Stage {
+  alignas(64) char moved[staged_count * 16];
+  alignas(64) char spare[2][staged_count * 16];
+  alignas(64) uint8_t mask[staged_count];
+  alignas(64) char factor[3][product_count * 8];
+  alignas(64) double products[product_count];
+  alignas(64) double rests[product_count];
+};
+
+struct ReducePass {
+  const Kernels* kernels;
+  const Reducer* reducer;
+  int body;
+  End end;
+  bool root;      // std instead of var
+  int type;       // that elements are reduced in
+  int result;     // the dtype of the result; `out_pipeline` leads from there to the dtype of `out`
+  int kept_ndim, reduced_ndim;
+  Axis kept[max_dims], reduced[max_dims];
+  int64_t kept_count, reduced_count;
+  const char* in;
+  const uint8_t* mask;
+  // Sums of products: what elements are multiplied by. `terms` of floats, else they are multiplied in the pass's type; whether
+  // what rounding takes from a product is added too.
+  const char* factor;
+  terms_t terms;
+  bool with_rests;
+  int64_t in_width, factor_width, width;
+  CastPipeline pipeline, factor_pipeline, out_pipeline;
+  char* out;
+  int64_t out_width;
+  bool columns;  // the innermost kept axis is read in rows
+  alignas(16) unsigned char identity[16];
+  alignas(16) unsigned char initial[16];
+  int initial_type;  // that of `initial`; -1: there is none
+  double correction;
+  const int64_t* counts;  // of elements that the mask keeps, by `index`; null: reduced_count
+  const double* centers;  // by `index`, the mean for each state
+};
+
+// Where the states of consecutive results belong: their first element and mask, their place in C order, and the steps.
+struct ResultRun {
+  Place at;
+  int64_t index;
+  Place step;
+  int64_t index_step;
+};
+
+// Elements of one result in order, as contiguous runs of `pass.type`: work(context, run, n, index of the first). Of sums of
+// products with rests these follow as a run with the same index.
+typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t first);
+void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
+              take_run_t take, void* context);
+
+// Ends the states of n results into `results`, of dtype number `pass.result` and contiguous.
+void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
+                 void* results);
+
+}  // namespace dlt

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the namespace of the instruction set that a file of this folder is being compiled for. The same sources are
+// compiled once per level; no symbol may have the same name at two levels, or the linker would keep only one.
+#pragma once
+#include "native/cpu/runtime/kernels.h"
+
+#ifndef DLT_LEVEL
+#error "compile with -DDLT_LEVEL=v2, v3, v4 or base"
+#endif
+
+// The level of which there is always a table.
+#if defined(__x86_64__)
+#define DLT_LOWEST_LEVEL v2
+#else
+#define DLT_LOWEST_LEVEL base
+#endif
+namespace dlt::DLT_LOWEST_LEVEL {
+void fill_rare_casts(Kernels* kernels);
+void fill_reduction_states(Kernels* kernels);
+void fill_saturating_exact(Kernels* kernels);
+void fill_unlike(Kernels* kernels);
+}  // namespace dlt::DLT_LOWEST_LEVEL
+
+namespace dlt::DLT_LEVEL {
+
+// An element at any address. Loads and stores through it need no alignment. `auto*` would drop the attribute.
+template <class T>
+struct loose {
+  typedef T type __attribute__((aligned(1)));
+};
+template <class T>
+using loose_t = typename loose<T>::type;
+
+void fill_integers(Kernels* kernels);
+void fill_floats(Kernels* kernels);
+void fill_complexes(Kernels* kernels);
+void fill_powers(Kernels* kernels);  // over what fill_functions has filled
+void fill_saturating(Kernels* kernels);
+void fill_saturating_real(Kernels* kernels);
+void fill_casts(Kernels* kernels);
+void fill_small_casts(Kernels* kernels);
+void fill_halves(Kernels* kernels);
+void fill_moves(Kernels* kernels);
+void fill_streams(Kernels* kernels);  // after the loops that it has in another form
+void fill_gather(Kernels* kernels);
+void fill_masks(Kernels* kernels);
+void fill_products(Kernels* kernels);
+void fill_vectors(Kernels* kernels);
+void fill_reductions(Kernels* kernels);
+void fill_exact_sums(Kernels* kernels);  // over what fill_reductions has filled
+void fill_terms(Kernels* kernels);
+void fill_scans(Kernels* kernels);
+void fill_sorts(Kernels* kernels);
+void fill_random(Kernels* kernels);
+void fill_small_matrices(Kernels* kernels);
+void fill_factors(Kernels* kernels);
+void fill_wide(Kernels* kernels);  // over what others have filled
+// `find` looks a symbol of libmvec up.
+void fill_functions(Kernels* kernels, void* (*find)(const char* name));
+
+#define DLT_EACH \
+  DLT_IVDEP      \
+  for (int64_t i = 0; i < n; ++i)
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers of elements of any dtype, as kernels of products load them.
+#pragma once
+#include <type_traits>
+
+#include "native/cpu/runtime/kernels/level.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+constexpr int register_bytes =
+#if defined(__AVX512F__)
+    64;
+#elif defined(__AVX2__)
+    32;
+#else
+    16;
+#endif
+constexpr int registers = register_bytes == 64 ? 32 : 16;
+
+template <class T>
+struct pack {
+  static constexpr int lanes = register_bytes / int(sizeof(T));
+  typedef T type __attribute__((vector_size(register_bytes)));
+  typedef T loose __attribute__((vector_size(register_bytes), aligned(1), may_alias));
+};
+
+template <class T>
+DLT_FN typename pack<T>::type load(const char* from) {
+  return *reinterpret_cast<const typename pack<T>::loose*>(from);
+}
+template <class T>
+DLT_FN T one(const char* from) {
+  return *reinterpret_cast<const loose_t<T>*>(from);
+}
+
+// A product of elements; those of integers wrap, narrow ones too, which C would multiply as int.
+template <class T>
+DLT_FN T times(T x, T y) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int)) return T(unsigned(x) * unsigned(y));
+  else return x * y;
+}
+
+}  // namespace
+}  // namespace dlt::DLT_LEVEL

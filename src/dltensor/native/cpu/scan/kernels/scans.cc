@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums of one block of float32 or float64, in an order that is the same at every level.
+#include <string.h>
+
+#include <utility>
+
+#include "native/cpu/reduce/kernels/reductions.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+using doubles = vector_of<double>;
+using V = doubles::type;
+constexpr int lanes = doubles::lanes, group = scans::group, vectors = group / lanes;
+static_assert(group % lanes == 0, "a group is a whole number of registers");
+
+// Register m of a run of float64 or float32 at any address.
+template <class T>
+DLT_FN V load(const void* from, int m) {
+  if constexpr (is_same<T, double>::value) return static_cast<const doubles::loose*>(from)[m];
+  else return widened(static_cast<const float*>(from) + m * lanes);
+}
+template <class T>
+DLT_FN void save(void* to, int m, V x) {
+  if constexpr (is_same<T, double>::value) static_cast<doubles::loose*>(to)[m] = x;
+  else static_cast<half_vector*>(to)[m] = narrowed(x);
+}
+
+// Lanes `Distance` places before those of `after`; `before` is the register ahead of it.
+template <int Distance, int... I>
+DLT_FN V shifted(V before, V after, std::integer_sequence<int, I...>) {
+#if defined(__AVX512F__)
+  // With a mask of all lanes: gcc 12 warns that the intrinsic without one reads an uninitialized register.
+  return V(_mm512_maskz_alignr_epi64(0xff, __m512i(after), __m512i(before), lanes - Distance));
+#else
+  return __builtin_shufflevector(before, after, (I + lanes - Distance)...);
+#endif
+}
+
+template <int... I>
+DLT_FN V last_lane(V v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I * 0 + lanes - 1)...);
+}
+
+// Adds to each element of a group the one `Distance` places before it; -0.0 changes nothing.
+template <int Distance>
+DLT_FN void add_shifted(V* v, const Fused& fused) {
+  const V none = -V{};
+  for (int m = vectors - 1; m >= 0; --m) {
+    if constexpr (Distance % lanes == 0) {
+      constexpr int whole = Distance / lanes;
+      if (m >= whole) v[m] = fused.plus(v[m - whole], v[m]);
+    } else {
+      v[m] = fused.plus(shifted<Distance>(m > 0 ? v[m - 1] : none, v[m], std::make_integer_sequence<int, lanes>{}), v[m]);
+    }
+  }
+}
+
+// The processor decides which of two NaNs an addition keeps: all become the one of positive sign.
+template <class T>
+void settle_nans(void* to, int64_t n) {
+  loose_t<T>* const out = static_cast<loose_t<T>*>(to);
+  for (int64_t i = 0; i < n; ++i)
+    if (out[i] != out[i]) out[i] = T(__builtin_nan(""));
+}
+
+// Groups one after the other in memory, step by step together: each step of a group waits for the one before.
+constexpr int together = vector_bytes / 16;  // as there are registers for
+
+// `COUNT` groups at `p`, their results to `q`: what lies before them, `sum` in every lane, grows by each group.
+template <class T, bool Write, bool First, int COUNT>
+DLT_FN void add_groups(void* q, const void* p, V* sum, V high, V low, const Fused& fused) {
+  static_assert(group == 8, "the distances are those of groups of 8");
+  V v[COUNT][vectors], start[COUNT];
+  for (int g = 0; g < COUNT; ++g)
+    for (int m = 0; m < vectors; ++m) v[g][m] = load<T>(p, g * vectors + m);
+  for (int g = 0; g < COUNT; ++g) add_shifted<1>(v[g], fused);
+  for (int g = 0; g < COUNT; ++g) add_shifted<2>(v[g], fused);
+  for (int g = 0; g < COUNT; ++g) add_shifted<4>(v[g], fused);
+  for (int g = 0; g < COUNT; ++g) {
+    start[g] = *sum;
+    *sum += last_lane(v[g][vectors - 1], std::make_integer_sequence<int, lanes>{});
+  }
+  if constexpr (Write)
+    for (int g = 0; g < COUNT; ++g) {
+      if constexpr (!First) start[g] = high + (low + start[g]);
+      for (int m = 0; m < vectors; ++m) save<T>(q, g * vectors + m, v[g][m] + start[g]);
+    }
+}
+
+template <class T, bool Write, bool First>
+double running_sums(void* to, const void* from, int64_t n, const double* before) {
+  loose_t<T>* const out = static_cast<loose_t<T>*>(to);
+  const loose_t<T>* const in = static_cast<const loose_t<T>*>(from);
+  const V high = V{} + (First ? 0 : before[0]), low = V{} + (First ? 0 : before[1]);
+  const Fused fused;
+  V sum = -V{};
+  int64_t i = 0;
+  for (constexpr int all = together * group; i + all <= n; i += all)
+    add_groups<T, Write, First, together>(Write ? out + i : out, in + i, &sum, high, low, fused);
+  for (; i + group <= n; i += group) add_groups<T, Write, First, 1>(Write ? out + i : out, in + i, &sum, high, low, fused);
+  if (i < n) {
+    T few[group];
+    for (int64_t k = 0; k < group; ++k) few[k] = T(-0.0);
+    memcpy(few, in + i, size_t(n - i) * sizeof(T));
+    add_groups<T, Write, First, 1>(few, few, &sum, high, low, fused);
+    if (Write) memcpy(out + i, few, size_t(n - i) * sizeof(T));
+  }
+  return sum[0];
+}
+
+template <class T>
+double sum_block(void* out, const void* in, int64_t n, const double* before) {
+  if (out == nullptr) return running_sums<T, false, true>(out, in, n, before);
+  const double sum = before == nullptr ? running_sums<T, true, true>(out, in, n, before)
+                                       : running_sums<T, true, false>(out, in, n, before);
+  if (sum != sum || (before != nullptr && before[0] + sum != before[0] + sum)) settle_nans<T>(out, n);
+  return sum;
+}
+
+// ---- sums of whole blocks, one block in each lane: the sum of a group is that of its halves, and so on
+
+// Of runs of 2 * Width lanes, the sum of both halves: of the first run of `a`, of the first of `b`, and so on.
+template <int Width, int... I>
+DLT_FN V added_halves(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int pair = 2 * Width;
+  const V first = __builtin_shufflevector(a, b, (I % pair / Width * lanes + I / pair * pair + I % Width)...);
+  const V second = __builtin_shufflevector(a, b, (I % pair / Width * lanes + I / pair * pair + I % Width + Width)...);
+  return first + second;
+}
+
+// The sums of all lanes of `count` registers, in lanes of `count / lanes` registers.
+template <int Width, int Count>
+DLT_FN void add_lanes(V* v) {
+  if constexpr (Width < lanes) {
+    for (int k = 0; k < Count / 2; ++k)
+      v[k] = added_halves<Width>(v[2 * k], v[2 * k + 1], std::make_integer_sequence<int, lanes>{});
+    add_lanes<2 * Width, Count / 2>(v);
+  }
+}
+
+template <class T>
+DLT_FN V group_sums(const T* in, int m) {
+  V v[lanes];
+  for (int b = 0; b < lanes; ++b) v[b] = load<T>(in + b * scans::block, m);
+  add_lanes<1, lanes>(v);
+  return v[0];
+}
+
+template <class T>
+void block_sums(double* sums, const void* from, int64_t blocks) {
+  const T* const in = static_cast<const T*>(from);
+  int64_t k = 0;
+  for (; k + lanes <= blocks; k += lanes) {
+    V sum = -V{};
+    for (int64_t i = 0; i < scans::block; i += group) {
+      V part[vectors];
+      for (int m = 0; m < vectors; ++m) part[m] = group_sums(in + k * scans::block + i, m);
+      for (int count = vectors; count > 1; count /= 2)
+        for (int m = 0; m < count / 2; ++m) part[m] = part[2 * m] + part[2 * m + 1];
+      sum += part[0];
+    }
+    memcpy(sums + k, &sum, sizeof sum);
+  }
+  for (; k < blocks; ++k) sums[k] = running_sums<T, false, true>(nullptr, in + k * scans::block, scans::block, nullptr);
+}
+
+}  // namespace
+
+void fill_scans(Kernels* kernels) {
+  kernels->running_sums[type_float32] = sum_block<float>;
+  kernels->running_sums[type_float64] = sum_block<double>;
+  kernels->block_sums[type_float32] = block_sums<float>;
+  kernels->block_sums[type_float64] = block_sums<double>;
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of sorting and searching: elements to keys and back, ranks of few keys, binary searches.
+#include <type_traits>
+#include <utility>
+
+#include "native/cpu/runtime/kernels/level.h"
+
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+template <class U>
+using signed_of = std::make_signed_t<U>;
+
+template <class U>
+constexpr int bits = int(sizeof(U) * 8);
+
+template <class U>
+void make_keys(void* keys, const void* elements, int64_t n, const KeyForm& form) {
+  U* out = static_cast<U*>(keys);
+  const loose_t<U>* in = static_cast<const loose_t<U>*>(elements);
+  const U down = form.descending ? U(~U(0)) : U(0);
+  if (form.infinity == 0) {
+    const U flip = U(U(form.sign) ^ down);
+    DLT_EACH out[i] = U(in[i] ^ flip);
+    return;
+  }
+  const U sign = U(form.sign), infinity = U(form.infinity), minus_zero = minus_zero_of<U>(form);
+  DLT_EACH out[i] = float_key<U, signed_of<U>>(in[i], sign, infinity, down, minus_zero);
+}
+
+template <class U>
+void make_elements(void* elements, const void* keys, int64_t n, const KeyForm& form) {
+  loose_t<U>* out = static_cast<loose_t<U>*>(elements);
+  const loose_t<U>* in = static_cast<const loose_t<U>*>(keys);
+  const U down = form.descending ? U(~U(0)) : U(0);
+  if (form.infinity == 0) {
+    const U flip = U(U(form.sign) ^ down);
+    DLT_EACH out[i] = U(in[i] ^ flip);
+    return;
+  }
+  const U sign = U(form.sign);
+  DLT_EACH {
+    const U key = U(in[i] ^ down);
+    out[i] = U(key ^ (U(signed_of<U>(U(~key)) >> (bits<U> - 1)) | sign));
+  }
+}
+
+constexpr int vector_bytes =
+#if defined(__AVX512F__)
+    64;
+#elif defined(__AVX2__)
+    32;
+#else
+    16;
+#endif
+
+template <class S>
+struct lanes_of {
+  typedef S type __attribute__((vector_size(vector_bytes)));
+  typedef S loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+};
+template <class S>
+using lanes_t = typename lanes_of<S>::type;
+
+// Adds -1 to the lanes of `sum` where `other` is less than the lane of `mine`, or with `Equal` not greater.
+template <bool Equal, class S>
+DLT_FN lanes_t<S> count_before(lanes_t<S> sum, S other, lanes_t<S> mine) {
+#if defined(__AVX512BW__)
+  // The compiler makes a vector of each mask first.
+  constexpr int order = Equal ? _MM_CMPINT_LE : _MM_CMPINT_LT;
+  const __m512i s = __m512i(sum), m = __m512i(mine), all = _mm512_set1_epi32(-1);
+  if constexpr (sizeof(S) == 1)
+    return lanes_t<S>(_mm512_mask_add_epi8(s, _mm512_cmp_epi8_mask(_mm512_set1_epi8(other), m, order), s, all));
+  else if constexpr (sizeof(S) == 2)
+    return lanes_t<S>(_mm512_mask_add_epi16(s, _mm512_cmp_epi16_mask(_mm512_set1_epi16(other), m, order), s, all));
+  else if constexpr (sizeof(S) == 4)
+    return lanes_t<S>(_mm512_mask_add_epi32(s, _mm512_cmp_epi32_mask(_mm512_set1_epi32(other), m, order), s, all));
+  else return lanes_t<S>(_mm512_mask_add_epi64(s, _mm512_cmp_epi64_mask(_mm512_set1_epi64(other), m, order), s, all));
+#else
+  const lanes_t<S> others = other - lanes_t<S>{};
+  return sum + (Equal ? lanes_t<S>(others <= mine) : lanes_t<S>(others < mine));
+#endif
+}
+
+// Each key is compared with all others, Blocks vectors of keys at a time. Equal keys before it count, those after it do
+// not: that is the stable order.
+template <int Blocks, class S>
+DLT_FN void rank_blocks(S* ranks, const S* keys, int64_t first, int64_t n, lanes_t<S> lane) {
+  constexpr int64_t lanes = vector_bytes / int64_t(sizeof(S));
+  typedef typename lanes_of<S>::loose loose;
+  lanes_t<S> mine[Blocks], sum[Blocks];
+  for (int b = 0; b < Blocks; ++b) {
+    mine[b] = *reinterpret_cast<const loose*>(keys + first + b * lanes);
+    sum[b] = lanes_t<S>{};
+  }
+  for (int64_t j = 0; j < first; ++j)
+    for (int b = 0; b < Blocks; ++b) sum[b] = count_before<true>(sum[b], keys[j], mine[b]);
+  for (int own = 0; own < Blocks; ++own) {
+    const int64_t start = first + own * lanes, end = start + lanes < n ? start + lanes : n;
+    for (int64_t j = start; j < end; ++j) {
+      const lanes_t<S> other = keys[j] - lanes_t<S>{}, at = S(j - start) - lanes_t<S>{};
+      for (int b = 0; b < Blocks; ++b) {
+        if (b < own) sum[b] = count_before<false>(sum[b], keys[j], mine[b]);
+        else if (b > own) sum[b] = count_before<true>(sum[b], keys[j], mine[b]);
+        else sum[b] += lanes_t<S>(other < mine[b]) | (lanes_t<S>(other == mine[b]) & lanes_t<S>(at < lane));
+      }
+    }
+  }
+  for (int64_t j = first + Blocks * lanes; j < n; ++j)
+    for (int b = 0; b < Blocks; ++b) sum[b] = count_before<false>(sum[b], keys[j], mine[b]);
+  for (int b = 0; b < Blocks; ++b) *reinterpret_cast<loose*>(ranks + first + b * lanes) = -sum[b];
+}
+
+template <class U>
+void rank_keys(void* ranks, const void* all_keys, int64_t n) {
+  using S = signed_of<U>;
+  constexpr int64_t lanes = vector_bytes / int64_t(sizeof(S));
+  if (n > most_ranked) __builtin_unreachable();  // the caller's bound, from which the compiler sees that no load is outside
+  const U* from = static_cast<const U*>(all_keys);
+  S keys[most_ranked + rank_room], *out = static_cast<S*>(ranks);
+  const U sign = U(U(1) << (bits<U> - 1));  // signed comparisons have an instruction at every level
+  const int64_t padded = (n + lanes - 1) / lanes * lanes;
+  for (int64_t i = 0; i < padded; ++i) keys[i] = S(from[i] ^ sign);
+  lanes_t<S> lane{};
+  for (int64_t i = 0; i < lanes; ++i) lane[i] = S(i);
+  int64_t first = 0;
+  for (; first + 3 * lanes < n; first += 4 * lanes) rank_blocks<4>(out, keys, first, n, lane);
+  if (first + 2 * lanes < n) rank_blocks<3>(out, keys, first, n, lane);
+  else if (first + lanes < n) rank_blocks<2>(out, keys, first, n, lane);
+  else if (first < n) rank_blocks<1>(out, keys, first, n, lane);
+}
+
+// -- a bitonic network: vectors of keys, all comparisons ascending
+
+template <class U>
+constexpr int network_lanes = vector_bytes / int(sizeof(U));
+template <class U>
+using keys_t = lanes_t<U>;
+
+// Lanes whose numbers differ by the bits of Mask, exchanged.
+template <int Mask, class U, int... I>
+DLT_FN keys_t<U> exchanged(keys_t<U> v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ Mask)...);
+}
+template <int Bit, class U, int... I>
+DLT_FN keys_t<U> blended(keys_t<U> low, keys_t<U> high, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(low, high, ((I & Bit) != 0 ? I + int(sizeof...(I)) : I)...);
+}
+
+// Compares the lanes that differ by Mask; the one without Bit gets the lower key.
+template <int Mask, int Bit, class U>
+DLT_FN keys_t<U> compare_lanes(keys_t<U> v) {
+  constexpr std::make_integer_sequence<int, network_lanes<U>> all{};
+  const keys_t<U> other = exchanged<Mask, U>(v, all);
+  return blended<Bit, U>(v < other ? v : other, v < other ? other : v, all);
+}
+
+// Lanes at distance Bit, Bit / 2 ... 1.
+template <int Bit, int Vectors, class U>
+DLT_FN void clean_lanes(keys_t<U>* v) {
+  if constexpr (Bit > 0) {
+    for (int r = 0; r < Vectors; ++r) v[r] = compare_lanes<Bit, Bit, U>(v[r]);
+    clean_lanes<Bit / 2, Vectors, U>(v);
+  }
+}
+
+// Sorted groups of Size lanes, from groups of 2.
+template <int Size, int Vectors, class U>
+DLT_FN void sort_lanes(keys_t<U>* v) {
+  if constexpr (Size <= network_lanes<U>) {
+    for (int r = 0; r < Vectors; ++r) v[r] = compare_lanes<Size - 1, Size / 2, U>(v[r]);
+    clean_lanes<Size / 4, Vectors, U>(v);
+    sort_lanes<Size * 2, Vectors, U>(v);
+  }
+}
+
+// Sorted groups of Size vectors, from groups of one.
+template <int Size, int Vectors, class U>
+DLT_FN void sort_vectors(keys_t<U>* v) {
+  if constexpr (Size <= Vectors) {
+    constexpr int lanes = network_lanes<U>;
+    constexpr std::make_integer_sequence<int, lanes> all{};
+    for (int group = 0; group < Vectors; group += Size)
+      for (int r = 0; r < Size / 2; ++r) {
+        const keys_t<U> a = v[group + r], b = exchanged<lanes - 1, U>(v[group + Size - 1 - r], all);
+        v[group + r] = a < b ? a : b;
+        v[group + Size - 1 - r] = exchanged<lanes - 1, U>(a < b ? b : a, all);
+      }
+    for (int step = Size / 4; step > 0; step /= 2)
+      for (int group = 0; group < Vectors; group += 2 * step)
+        for (int r = group; r < group + step; ++r) {
+          const keys_t<U> a = v[r], b = v[r + step];
+          v[r] = a < b ? a : b;
+          v[r + step] = a < b ? b : a;
+        }
+    clean_lanes<lanes / 2, Vectors, U>(v);
+    sort_vectors<Size * 2, Vectors, U>(v);
+  }
+}
+
+template <int Vectors, class U>
+void sort_network(U* keys, int64_t n) {
+  constexpr int64_t lanes = network_lanes<U>;
+  typedef typename lanes_of<U>::loose loose;
+  for (int64_t i = n; i < Vectors * lanes; ++i) keys[i] = U(~U(0));  // they end after all others
+  keys_t<U> v[Vectors];
+  for (int r = 0; r < Vectors; ++r) v[r] = *reinterpret_cast<const loose*>(keys + r * lanes);
+  sort_lanes<2, Vectors, U>(v);
+  sort_vectors<2, Vectors, U>(v);
+  for (int r = 0; r < Vectors; ++r) *reinterpret_cast<loose*>(keys + r * lanes) = v[r];
+}
+
+template <class U>
+void network(void* all_keys, int64_t n) {
+  U* keys = static_cast<U*>(all_keys);
+  constexpr int64_t lanes = network_lanes<U>;
+  constexpr int most = int(most_ranked / lanes);
+  if (n <= lanes) return sort_network<1>(keys, n);
+  if (n <= 2 * lanes) return sort_network<2>(keys, n);
+  if (n <= 4 * lanes) return sort_network<4>(keys, n);
+  if constexpr (most >= 8)
+    if (n <= 8 * lanes) return sort_network<8>(keys, n);
+  if constexpr (most >= 16)
+    if (n <= 16 * lanes) return sort_network<16>(keys, n);
+}
+
+template <class U>
+constexpr auto network_of = vector_bytes == 64 && sizeof(U) >= 4 ? network<U> : nullptr;
+
+// -- partitions
+
+#if defined(__AVX512BW__)
+// Operations of the partitions on vectors of 32 and 64 bits; masks have a bit for each lane.
+DLT_FN unsigned lanes_below(__m512i v, uint32_t key) { return _mm512_cmplt_epu32_mask(v, _mm512_set1_epi32(int(key))); }
+DLT_FN unsigned lanes_below(__m512i v, uint64_t key) { return _mm512_cmplt_epu64_mask(v, _mm512_set1_epi64(int64_t(key))); }
+DLT_FN unsigned lanes_upto(__m512i v, uint32_t key) { return _mm512_cmple_epu32_mask(v, _mm512_set1_epi32(int(key))); }
+DLT_FN unsigned lanes_upto(__m512i v, uint64_t key) { return _mm512_cmple_epu64_mask(v, _mm512_set1_epi64(int64_t(key))); }
+DLT_FN __m512i load_lanes(const uint32_t* from, unsigned mask) { return _mm512_maskz_loadu_epi32(__mmask16(mask), from); }
+DLT_FN __m512i load_lanes(const uint64_t* from, unsigned mask) { return _mm512_maskz_loadu_epi64(__mmask8(mask), from); }
+DLT_FN void store_lanes(uint32_t* to, unsigned mask, __m512i v) { _mm512_mask_storeu_epi32(to, __mmask16(mask), v); }
+DLT_FN void store_lanes(uint64_t* to, unsigned mask, __m512i v) { _mm512_mask_storeu_epi64(to, __mmask8(mask), v); }
+// Compressed in a register: the form that stores takes a hundred cycles on some processors.
+DLT_FN __m512i compressed(unsigned mask, __m512i v, uint32_t) { return _mm512_maskz_compress_epi32(__mmask16(mask), v); }
+DLT_FN __m512i compressed(unsigned mask, __m512i v, uint64_t) { return _mm512_maskz_compress_epi64(__mmask8(mask), v); }
+
+// Writes the lanes of a mask one after the other. Whole vectors: `to` is not after what has been read.
+template <class U>
+DLT_FN int64_t append(U* to, unsigned mask, __m512i v, bool whole) {
+  const int count = __builtin_popcount(mask);
+  const __m512i packed = compressed(mask, v, U());
+  if (whole) _mm512_storeu_si512(to, packed);
+  else store_lanes(to, (1u << count) - 1, packed);
+  return count;
+}
+
+// Moves the keys below the pivot, or with Equal not above it, to the front; returns how many they are.
+template <bool Equal, class U>
+int64_t partition(U* keys, int64_t n, U pivot, U* spare) {
+  constexpr int64_t lanes = 64 / int64_t(sizeof(U));
+  int64_t low = 0, high = 0;
+  for (int64_t i = 0; i < n; i += lanes) {
+    const bool whole = i + lanes <= n;
+    const unsigned there = whole ? (1u << lanes) - 1 : (1u << (n - i)) - 1;
+    const __m512i v = whole ? _mm512_loadu_si512(keys + i) : load_lanes(keys + i, there);
+    const unsigned first = (Equal ? lanes_upto(v, pivot) : lanes_below(v, pivot)) & there;
+    low += append(keys + low, first, v, whole);
+    high += append(spare + high, there & ~first, v, whole);
+  }
+  __builtin_memcpy(keys + low, spare, size_t(high) * sizeof(U));
+  return low;
+}
+
+constexpr int64_t many_keys = 4096;
+
+// The middle of a sample.
+template <class U>
+U choose_pivot(const U* keys, int64_t n) {
+  constexpr int64_t lanes = network_lanes<U>;
+  U sample[4 * lanes];
+  const int64_t count = n < many_keys ? lanes : 4 * lanes;
+  for (int64_t i = 0; i < count; ++i) sample[i] = keys[(2 * i + 1) * n / (2 * count)];
+  if (n < many_keys) sort_network<1>(sample, count);
+  else sort_network<4>(sample, count);
+  return sample[count / 2];
+}
+
+template <class U>
+bool sort_parts(U* keys, int64_t n, U* spare, int depth) {
+  while (n > most_ranked) {
+    if (depth-- == 0) return false;
+    const U pivot = choose_pivot(keys, n);
+    const int64_t low = partition<false>(keys, n, pivot, spare);
+    if (low == 0) {  // the pivot is the lowest key: all that are equal to it have their places
+      const int64_t equal = partition<true>(keys, n, pivot, spare);
+      keys += equal;
+      n -= equal;
+      continue;
+    }
+    if (!sort_parts(keys, low, spare, depth)) return false;
+    keys += low;
+    n -= low;
+  }
+  alignas(64) U few[most_ranked];
+  __builtin_memcpy(few, keys, size_t(n) * sizeof(U));
+  network<U>(few, n);
+  __builtin_memcpy(keys, few, size_t(n) * sizeof(U));
+  return true;
+}
+
+template <class U>
+bool sort_partitions(void* keys, void* spare, int64_t n) {
+  return sort_parts(static_cast<U*>(keys), n, static_cast<U*>(spare), 2 * (64 - __builtin_clzll(uint64_t(n) | 1)));
+}
+#endif
+
+template <class U>
+constexpr bool (*partitions_of())(void*, void*, int64_t) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(U) >= 4) return sort_partitions<U>;
+#endif
+  return nullptr;
+}
+
+template <class U>
+int64_t keep_between(const void* all, int64_t n, uint64_t lowest, uint64_t highest, void* to, int64_t* below) {
+  const U *keys = static_cast<const U*>(all), low = U(lowest), high = U(highest), span = U(high - low);
+  U* out = static_cast<U*>(to);
+  int64_t kept = 0, lower = 0, i = 0;
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(U) >= 4) {
+    constexpr int64_t lanes = 64 / int64_t(sizeof(U));
+    for (; i + lanes <= n; i += lanes) {
+      const __m512i v = _mm512_loadu_si512(keys + i);
+      const unsigned under = lanes_below(v, low);
+      lower += __builtin_popcount(under);
+      kept += append(out + kept, lanes_upto(v, high) & ~under, v, true);
+    }
+  }
+#endif
+  for (; i < n; ++i) {
+    const U key = keys[i];
+    out[kept] = key;
+    kept += U(key - low) <= span;
+    lower += key < low;
+  }
+  *below = lower;
+  return kept;
+}
+
+// Searches that advance together: while one waits for memory the others go on.
+constexpr int together = 16;
+
+template <class U, bool After>
+void find_bounds(int64_t* out, const U* sorted, int64_t size, const U* keys, int64_t n) {
+  // All bits where the search goes on behind `there`: by arithmetic, since a branch would be wrong half of the time.
+  const auto behind = [](U there, U key) { return -int64_t(After ? there <= key : there < key); };
+  for (int64_t done = 0; done < n; done += together) {
+    const int64_t count = n - done < together ? n - done : together;
+    int64_t base[together] = {};
+    U mine[together] = {};
+    for (int64_t l = 0; l < count; ++l) mine[l] = keys[done + l];
+    for (int64_t left = size; left > 1;) {
+      const int64_t half = left / 2;
+      const U* middle = sorted + half - 1;
+      for (int l = 0; l < together; ++l) base[l] += half & behind(middle[base[l]], mine[l]);
+      left -= half;
+    }
+    for (int64_t l = 0; l < count; ++l) out[done + l] = size > 0 ? base[l] - behind(sorted[base[l]], mine[l]) : 0;
+  }
+}
+
+template <class U>
+void bounds(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after) {
+  (after ? find_bounds<U, true> : find_bounds<U, false>)(out, static_cast<const U*>(sorted), size, static_cast<const U*>(keys),
+                                                         n);
+}
+
+template <class U>
+constexpr SortLoops loops{make_keys<U>,       make_elements<U>, rank_keys<U>, network_of<U>,
+                          partitions_of<U>(), keep_between<U>,  bounds<U>};
+
+}  // namespace
+
+void fill_sorts(Kernels* kernels) {
+  kernels->sorts[0] = loops<uint8_t>;
+  kernels->sorts[1] = loops<uint16_t>;
+  kernels->sorts[2] = loops<uint32_t>;
+  kernels->sorts[3] = loops<uint64_t>;
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selection: the first k elements of the order, and elements at given places of it, without sorting all.
+#include <math.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "native/cpu/runtime/engine.h"
+#include "native/cpu/sort/along_axis.h"
+#include "native/cpu/sort/radix.h"
+#include "native/cpu/sort/sort.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t few = 2048;         // elements that need no sample
+constexpr int64_t sampled = 1024;
+constexpr int64_t sample_margin = 48;  // three standard deviations of the place of a sampled element
+constexpr int most_rounds = 8;
+
+// The key at place k of the order of n, and where `next` is not null the one after it, if k is not the last place.
+// `spare` has room for n.
+template <class U>
+U select_key(const SortLoops& loops, const U* keys, int64_t n, int64_t k, U* spare, U* next) {
+  const U* const all = keys;
+  const int64_t size = n, place_in_all = k;
+  U low = 0, high = U(~U(0)), sample[sampled], found = 0;
+  bool one = false;  // all that is left is one key
+  for (int round = 0; n > few && round < most_rounds; ++round) {
+    for (int64_t i = 0; i < sampled; ++i) sample[i] = keys[i * (n - 1) / (sampled - 1)];
+    std::sort(sample, sample + sampled);
+    const int64_t place = int64_t(double(k) / double(n) * double(sampled));
+    const U lower = place < sample_margin ? low : sample[place - sample_margin];
+    const U upper = place + sample_margin >= sampled ? high : sample[place + sample_margin];
+    int64_t below = 0;
+    const int64_t kept = loops.between(keys, n, lower, upper, spare, &below);
+    if (k < below || k >= below + kept) {  // the sample was wrong, and what it left out is needed
+      keys = all;
+      n = size;
+      k = place_in_all;
+      break;
+    }
+    found = lower;
+    one = lower == upper;
+    const bool slow = kept > n / 2;  // many equal keys
+    keys = spare;
+    n = kept;
+    k -= below;
+    low = lower;
+    high = upper;
+    if (one || slow) break;
+  }
+  if (!one) {
+    if (keys != spare) memcpy(spare, keys, size_t(n) * sizeof(U));
+    std::nth_element(spare, spare + k, spare + n);
+    found = spare[k];
+  }
+  if (next == nullptr || place_in_all + 1 == size) return found;
+  if (k + 1 < n) {
+    *next = one ? found : *std::min_element(spare + k + 1, spare + n);
+    return found;
+  }
+  *next = U(~U(0));
+  for (int64_t i = 0; i < size; ++i)
+    if (all[i] > found && all[i] < *next) *next = all[i];
+  return found;
+}
+
+// -- order statistics
+
+struct Statistics {
+  const SortLoops* loops;
+  KeyForm form;
+  int64_t n, count;
+  const int64_t* places;
+};
+
+constexpr int64_t most_selected = 6;  // more places than that, and the line is sorted
+
+template <class U>
+void select_line(const void* context, const Line& line) {
+  const auto& task = *static_cast<const Statistics*>(context);
+  U *keys = reinterpret_cast<U*>(line.scratch), *spare = keys + task.n + 1, *found = spare + task.n + 1;
+  task.loops->keys(keys, line.in, task.n, task.form);
+  bool nan = false;
+  if (task.form.infinity != 0) {
+    int64_t nans = 0;
+    for (int64_t i = 0; i < task.n; ++i) nans += keys[i] == U(~U(0));
+    nan = nans != 0;
+  }
+  if (nan) {
+    std::fill_n(found, task.count, U(~U(0)));
+  } else if (task.count > most_selected || task.n <= most_ranked) {
+    const U* sorted = static_cast<const U*>(sort_keys(keys, spare, task.n, int64_t(sizeof(U)), line.alone));
+    for (int64_t j = 0; j < task.count; ++j) found[j] = sorted[task.places[j]];
+  } else {
+    for (int64_t j = 0; j < task.count; ++j) {
+      const bool pair = j + 1 < task.count && task.places[j + 1] == task.places[j] + 1;
+      found[j] = select_key(*task.loops, keys, task.n, task.places[j], spare, pair ? found + j + 1 : nullptr);
+      j += pair;
+    }
+  }
+  task.loops->elements(line.out[0], found, task.count, task.form);
+}
+
+// -- the first k
+
+struct First {
+  const SortLoops* loops;
+  KeyForm form;
+  int type;
+  int64_t n, k;
+};
+
+// A line is sorted whole when k is not a small part of it.
+bool prefers_selection(int64_t n, int64_t k) { return n > few && k <= n / 8; }
+
+template <class U>
+void top_line(const void* context, const Line& line) {
+  const auto& task = *static_cast<const First*>(context);
+  if (task.k == 0) return;
+  const int64_t width = int64_t(sizeof(U));
+  auto* indices = reinterpret_cast<int64_t*>(line.out[1]);
+  char* at = line.scratch;
+  if (!prefers_selection(task.n, task.k)) {
+    auto* order = reinterpret_cast<int64_t*>(at);
+    argsort_line(order, line.in, task.n, task.type, task.form.descending, at + task.n * 8, line.alone);
+    memcpy(indices, order, size_t(task.k) * sizeof(int64_t));
+  } else {
+    auto* pairs = reinterpret_cast<KeyIndex*>(at);
+    U *keys = reinterpret_cast<U*>(pairs + 2 * task.k), *spare = keys + task.n + 1;
+    task.loops->keys(keys, line.in, task.n, task.form);
+    const U last = select_key<U>(*task.loops, keys, task.n, task.k - 1, spare, nullptr);
+    int64_t equals = task.k, found = 0;
+    for (int64_t i = 0; i < task.n; ++i) equals -= keys[i] < last;
+    for (int64_t i = 0; i < task.n && found < task.k; ++i) {
+      if (keys[i] > last || (keys[i] == last && --equals < 0)) continue;
+      pairs[found++] = {keys[i], uint64_t(i)};
+    }
+    const KeyIndex* sorted = radix_sort(pairs, pairs + task.k, task.k, 0, 64);
+    for (int64_t i = 0; i < task.k; ++i) indices[i] = int64_t(sorted[i].index);
+  }
+  // `indices` may be memory of another owner: each is read once.
+  const auto* order = indices;
+  for (int64_t i = 0; i < task.k; ++i) {
+    const int64_t from = *static_cast<const volatile int64_t*>(order + i);
+    if (uint64_t(from) < uint64_t(task.n)) memcpy(line.out[0] + i * width, line.in + from * width, sizeof(U));
+  }
+}
+
+}  // namespace
+
+Status order_statistics(const DLTensor& out, const DLTensor& x, int axis, const int64_t* places) noexcept {
+  const int type = find_type(x.dtype);
+  const int64_t n = x.ndim == 0 ? 1 : x.shape[axis], width = type_table[type].bytes,
+                count = out.ndim == 0 ? 1 : out.shape[axis];
+  if (numel(x.ndim, x.shape) == 0) return success;
+  if (n > longest_line) return no_temporary();
+  const Statistics task{&sort_loops(width), key_form(type, false, false), n, count, places};
+  const DLTensor* outputs[] = {&out};
+  const auto line = width == 1   ? select_line<uint8_t>
+                    : width == 2 ? select_line<uint16_t>
+                    : width == 4 ? select_line<uint32_t>
+                                 : select_line<uint64_t>;
+  return for_each_line(x, outputs, 1, axis, {line, &task, (2 * (n + 1) + count) * width, 4 * n});
+}
+
+Status top_k(const DLTensor& values, const DLTensor& indices, const DLTensor& x, int axis, bool largest) noexcept {
+  const int type = find_type(x.dtype);
+  const int64_t n = x.ndim == 0 ? 1 : x.shape[axis], width = type_table[type].bytes,
+                k = values.ndim == 0 ? 1 : values.shape[axis];
+  if (numel(x.ndim, x.shape) == 0) return success;
+  if (n > longest_line) return no_temporary();
+  const First task{&sort_loops(width), key_form(type, largest, true), type, n, k};
+  const DLTensor* outputs[] = {&values, &indices};
+  const auto line = width == 1   ? top_line<uint8_t>
+                    : width == 2 ? top_line<uint16_t>
+                    : width == 4 ? top_line<uint32_t>
+                                 : top_line<uint64_t>;
+  const int64_t bytes = prefers_selection(n, k) ? 2 * k * 16 + 2 * (n + 1) * width : n * 8 + argsort_scratch(type, n);
+  return for_each_line(x, outputs, 2, axis, {line, &task, bytes, 8 * n});
+}
+
+}  // namespace dlt

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/cpu/sort/unique.h"
+
+#include <string.h>
+
+#include "native/cpu/runtime/engine.h"
+#include "native/cpu/runtime/sizes.h"
+#include "native/cpu/sort/sort.h"
+#include "native/layout/layout.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t block = 1024;  // elements whose keys are on the stack
+
+template <class U>
+int64_t mark_starts(Unique* found, const SortLoops& loops, const KeyForm& form) {
+  U keys[block + 1];
+  int64_t count = 0;
+  keys[0] = 0;
+  for (int64_t first = 0; first < found->n; first += block) {
+    const int64_t n = smaller(block, found->n - first);
+    loops.keys(keys + 1, found->values + first * int64_t(sizeof(U)), n, form);
+    if (first == 0) keys[0] = U(~keys[1]);
+    uint8_t* starts = found->starts + first;
+    const bool real = form.infinity != 0;
+    int64_t more = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint8_t start = uint8_t((keys[i + 1] != keys[i]) | (real & (keys[i + 1] == U(~U(0)))));
+      starts[i] = start;
+      more += start;
+    }
+    count += more;
+    keys[0] = keys[n];
+  }
+  return count;
+}
+
+// The first of equal values, so that of two zeros the one that occurs first is taken.
+template <class U>
+void write_firsts(const Unique& found, void* values) {
+  const auto* from = reinterpret_cast<const U*>(found.values);
+  auto* to = static_cast<U*>(values);
+  // Without a branch; what is written past the last start is overwritten by the next, so the loop stops at the last.
+  for (int64_t i = 0, at = 0; at < found.count; ++i) {
+    to[at] = from[i];
+    at += found.starts[i];
+  }
+}
+
+}  // namespace
+
+Status find_unique(const DLTensor& x, bool ordered, Unique* found) noexcept {
+  const int type = find_type(x.dtype);
+  const int64_t n = numel(x.ndim, x.shape), width = type_table[type].bytes;
+  const auto round = [](int64_t bytes) { return (bytes + 63) / 64 * 64; };
+  const int64_t value_bytes = round(n * width), order_bytes = ordered ? round(n * 8) : 0, start_bytes = round(n);
+  const int64_t scratch = ordered ? argsort_scratch(type, n) : sort_scratch(type, n);
+  *found = {};
+  found->n = n;
+  found->width = width;
+  found->ordered = ordered;
+  found->memory = allocate(size_t(value_bytes + order_bytes + start_bytes + scratch));
+  if (found->memory == nullptr) return no_temporary();
+  found->values = static_cast<char*>(found->memory->data);
+  found->order = ordered ? reinterpret_cast<int64_t*>(found->values + value_bytes) : nullptr;
+  found->starts = reinterpret_cast<uint8_t*>(found->values + value_bytes + order_bytes);
+  char* space = reinterpret_cast<char*>(found->starts) + start_bytes;
+  const auto* from = static_cast<const char*>(x.data);
+  if (n == 0) return success;
+  if (ordered) {
+    argsort_line(found->order, from, n, type, false, space, true);
+    for (int64_t i = 0; i < n; ++i) {
+      if (width == 4) memcpy(found->values + i * 4, from + found->order[i] * 4, 4);
+      else if (width == 8) memcpy(found->values + i * 8, from + found->order[i] * 8, 8);
+      else memcpy(found->values + i * width, from + found->order[i] * width, size_t(width));
+    }
+  } else {
+    sort_line(found->values, from, n, type, false, space, true);
+  }
+  const SortLoops& loops = sort_loops(width);
+  const KeyForm form = key_form(type, false, true);
+  found->count = width == 1   ? mark_starts<uint8_t>(found, loops, form)
+                 : width == 2 ? mark_starts<uint16_t>(found, loops, form)
+                 : width == 4 ? mark_starts<uint32_t>(found, loops, form)
+                              : mark_starts<uint64_t>(found, loops, form);
+  return success;
+}
+
+void write_unique(const Unique& found, void* values, int64_t* indices, int64_t* inverse, int64_t* counts) noexcept {
+  if (values != nullptr) {
+    if (found.width == 1) write_firsts<uint8_t>(found, values);
+    else if (found.width == 2) write_firsts<uint16_t>(found, values);
+    else if (found.width == 4) write_firsts<uint32_t>(found, values);
+    else write_firsts<uint64_t>(found, values);
+  }
+  int64_t at = -1, start = 0;
+  if (indices == nullptr && inverse == nullptr && counts == nullptr) return;
+  for (int64_t i = 0; i < found.n; ++i) {
+    if (found.starts[i]) {
+      if (counts != nullptr && at >= 0) counts[at] = i - start;
+      ++at;
+      start = i;
+      if (indices != nullptr) indices[at] = found.order[i];
+    }
+    if (inverse != nullptr) inverse[found.order[i]] = at;
+  }
+  if (counts != nullptr && at >= 0) counts[at] = found.n - start;
+}
+
+}  // namespace dlt

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements and rows at the positions of index arrays, read, written or joined: one kernel checks every index; for writing,
+// positions are sorted by what they name, so that the last of equal ones can be told; then words are moved.
+#include <bit>
+
+#include "native/cuda/elementwise/plan.h"
+#include "native/cuda/sort/sort.h"
+
+namespace dlt::cuda {
+namespace {
+
+using kernels::Gather;
+
+enum class Kind : uint64_t { places, words, join };  // of kernels of scatter.cuh
+
+// Dimensions of the result in bytes of the tensor, and of the dense side where that has strides of its own.
+struct Places {
+  int dims = 0, spread_from = 0, spread_to = 0;
+  int64_t shape[kernels::gather_dims], step[kernels::gather_dims], dense[kernels::gather_dims] = {};
+
+  // Dimensions of a group, joined where they are one; `own` are the strides of the dense side, or null.
+  Status add(int count, const int64_t* extents, const int64_t* strides, const int64_t* own, int64_t width) noexcept {
+    int64_t group[max_dims], steps[max_dims], others[max_dims] = {};
+    memcpy(group, extents, sizeof(int64_t) * static_cast<size_t>(count));
+    memcpy(steps, strides, sizeof(int64_t) * static_cast<size_t>(count));
+    if (own) memcpy(others, own, sizeof(int64_t) * static_cast<size_t>(count));
+    int64_t* const each[] = {steps, others};
+    const int left = coalesce(count, group, own ? 2 : 1, each);
+    for (int d = 0; d < left; ++d) DLT_TRY(add_one(group[d], steps[d] * width, own ? others[d] * width : 0));
+    return success;
+  }
+  Status add_one(int64_t extent, int64_t tensor_step, int64_t dense_step) noexcept {
+    if (dims + 1 >= kernels::gather_dims)
+      return fail(Fault::value, "gather: at most %d dimensions are supported", kernels::gather_dims - 1);
+    shape[dims] = extent, step[dims] = tensor_step, dense[dims] = dense_step;
+    ++dims;
+    return success;
+  }
+  int64_t count() const noexcept {
+    int64_t all = 1;
+    for (int d = 0; d < dims; ++d) all *= shape[d];
+    return all;
+  }
+};
+
+Status set_up(const Indexed& x, Places& p) noexcept {
+  DLT_TRY(p.add(x.outer, x.outer_shape, x.outer_tensor, nullptr, x.width));
+  p.spread_from = p.dims;
+  if (x.spread) {
+    DLT_TRY(p.add(x.spread, x.spread_shape, x.spread_tensor, nullptr, x.width));
+  } else {
+    const int64_t still = 0;
+    DLT_TRY(p.add(1, &x.count, &still, nullptr, x.width));
+  }
+  p.spread_to = p.dims;
+  DLT_TRY(p.add(x.inner, x.inner_shape, x.inner_tensor, nullptr, x.width));
+  // The bytes that lie in sequence are the last dimension.
+  if (p.dims > p.spread_to && p.step[p.dims - 1] == x.width) p.shape[p.dims - 1] *= x.width;
+  else p.shape[p.dims++] = x.width;
+  p.step[p.dims - 1] = 1;
+  return success;
+}
+
+// The same with strides of both sides; the positions are one dimension, without a stride of the tensor.
+Status set_up_both(const Indexed& x, Places& p) noexcept {
+  DLT_TRY(p.add(x.outer, x.outer_shape, x.outer_tensor, x.outer_dense, x.width));
+  p.spread_from = p.dims;
+  DLT_TRY(p.add_one(x.count, 0, x.dense_step * x.width));
+  p.spread_to = p.dims;
+  return p.add(x.inner, x.inner_shape, x.inner_tensor, x.inner_dense, x.width);
+}
+
+// The widest word that all addresses and strides are multiples of.
+int64_t word_bytes(const Indexed& x, const Places& p) noexcept {
+  uint64_t all = reinterpret_cast<uintptr_t>(x.tensor) | reinterpret_cast<uintptr_t>(x.dense) |
+                 static_cast<uint64_t>(p.shape[p.dims - 1]) | 16;
+  for (int d = 0; d + 1 < p.dims; ++d) all |= static_cast<uint64_t>(p.step[d]) | static_cast<uint64_t>(p.dense[d]);
+  for (int k = 0; k < x.arrays; ++k) all |= static_cast<uint64_t>(x.array[k].stride * x.width);
+  return static_cast<int64_t>(all & (~all + 1));
+}
+
+Status find(Device& device, const char* name, int type, Kernel* kernel) noexcept {
+  KernelKey key;
+  key.add(3, 2);
+  key.add(static_cast<uint64_t>(type), 6);
+  key.add(*name == 'c' ? 0x2A : 0x2B, 40);
+  if (find_kernel(device, key.word, kernel)) return success;
+  DLT_TRY(guarded("gather", [&] {
+    return get_kernel(device, "native/cuda/kernels/gather.cuh",
+                      std::string("dlt::kernels::gather::") + name + "<" + type_name(type) + ">", kernel);
+  }));
+  keep_kernel(device, key.word, *kernel);
+  return success;
+}
+
+Status launch(Device& device, const char* name, int type, int64_t items, const LaunchContext& context, Gather* q) noexcept {
+  Kernel kernel;
+  DLT_TRY(find(device, name, type, &kernel));
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
+  return launch_kernel(device, kernel, geometry, *context.stream, q);
+}
+
+// The first index that is out of range to `bad`; waits for it.
+Status check_all(const Indexed& x, Block* const* blocks, const LaunchContext& context, BadIndex* bad) noexcept {
+  if (x.arrays == 0 || x.count == 0) return success;
+  Stream& stream = *context.stream;
+  Gather q{};
+  q.count = static_cast<uint64_t>(x.count);
+  q.arrays = x.arrays;
+  for (int k = 0; k < x.arrays; ++k) {
+    q.index[k] = x.array[k].data;
+    q.size[k] = x.array[k].size;
+    DLT_TRY(use(blocks[k], stream, false));
+  }
+  int64_t one = 1, step = 1;
+  uint64_t first = UINT64_MAX;
+  const DLTensor like{nullptr, {kDLCUDA, stream.device->ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};
+  Temporary found;
+  DLT_TRY(found.make(like, stream));
+  DLT_TRY(fill(&first, found.operand(), context));
+  q.bad = reinterpret_cast<uint64_t*>(address(found.tensor));
+  DLT_TRY(launch(*stream.device, "check", type_int64, x.count, context, &q));
+  DLT_TRY(to_host(&first, found.operand(), stream));
+  if (first == UINT64_MAX) return success;
+  *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
+          static_cast<int>(first % static_cast<uint64_t>(x.arrays)), 0};
+  DLTensor index = like;
+  index.data = const_cast<int64_t*>(x.array[bad->array].data + bad->at);
+  index.dtype = type_table[type_int64].dtype;
+  return to_host(&bad->value, {&index, blocks[bad->array]}, stream);
+}
+
+// Index arrays whose addresses no kernel can read, copied.
+struct StraightArrays {
+  Indexed indexed;
+  Block* blocks[max_dims] = {};
+  Scratch copies[max_dims];
+
+  Status make(const Indexed& from, Block* const* used, const LaunchContext& context) noexcept {
+    indexed = from;
+    for (int k = 0; k < from.arrays; ++k) {
+      blocks[k] = used[k];
+      if (is_straight(from, k)) continue;
+      DLT_TRY(copies[k].make(static_cast<uint64_t>(from.count) * 8, *context.stream));
+      const int64_t step = 1;
+      const DLTensor source{const_cast<int64_t*>(from.array[k].data),
+                            {kDLCUDA, context.stream->device->ordinal},
+                            1,
+                            type_table[type_int64].dtype,
+                            const_cast<int64_t*>(&from.count),
+                            const_cast<int64_t*>(&step),
+                            0};
+      DLTensor target = source;
+      target.data = copies[k].as<void>();
+      DLT_TRY(copy({&source, used[k]}, {&target, copies[k].block}, context));
+      indexed.array[k].data = copies[k].as<int64_t>();
+      blocks[k] = copies[k].block;
+    }
+    return success;
+  }
+  static bool is_straight(const Indexed& x, int k) noexcept {
+    return reinterpret_cast<uintptr_t>(x.array[k].data) % alignof(int64_t) == 0;
+  }
+};
+
+bool are_straight(const Indexed& x) noexcept {
+  for (int k = 0; k < x.arrays; ++k)
+    if (!StraightArrays::is_straight(x, k)) return false;
+  return true;
+}
+
+// Runs `move` with arrays that kernels can read.
+template <class Move>
+[[gnu::noinline]] Status with_straight(const Indexed& x, Block* const* blocks, const LaunchContext& context,
+                                       const Move& move) noexcept {
+  StraightArrays straight;
+  DLT_TRY(straight.make(x, blocks, context));
+  return move(straight.indexed, straight.blocks);
+}
+
+LaunchContext with_launch(const LaunchContext& context) noexcept {
+  LaunchContext resolved = context;
+  if (!resolved.launch) resolved.launch = thread_launch();
+  return resolved;
+}
+
+Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64_t items, const LaunchContext& context,
+                      void* parameters) noexcept {
+  Device& device = *context.stream->device;
+  Kernel kernel;
+  DLT_TRY(family_kernel(
+      device, Family::scatter, number << 2 | static_cast<uint64_t>(kind), "native/cuda/kernels/scatter.cuh",
+      [&] { return "scatter::" + name; }, &kernel));
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
+  return launch_kernel(device, kernel, geometry, *context.stream, parameters);
+}
+
+}  // namespace
+
+Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
+              const LaunchContext& context) noexcept {
+  if (!are_straight(x)) [[unlikely]]
+    return with_straight(x, blocks, context,
+                         [&](Indexed& straight, Block* const* used) { return gather(straight, from, to, used, bad, context); });
+  Stream& stream = *context.stream;
+  const LaunchContext resolved = with_launch(context);
+  if (bad) {
+    *bad = {-1, 0, 0};
+    DLT_TRY(check_all(x, blocks, resolved, bad));
+    if (bad->at >= 0) return success;
+  }
+  Places places;
+  DLT_TRY(set_up(x, places));
+  Gather q{};
+  q.out = x.dense, q.in = x.tensor;
+  q.arrays = x.arrays;
+  for (int k = 0; k < x.arrays; ++k) {
+    q.index[k] = x.array[k].data;
+    q.size[k] = x.array[k].size;
+    DLT_TRY(use(blocks[k], stream, false));
+  }
+  const int64_t bytes = places.count();
+  if (bytes == 0) return success;
+  const int64_t word = word_bytes(x, places);
+  places.shape[places.dims - 1] /= word;
+  places.step[places.dims - 1] = word;
+  q.items = static_cast<uint64_t>(bytes / word);
+  q.dims = places.dims, q.spread_from = places.spread_from, q.spread_to = places.spread_to;
+  for (int d = 0; d < places.dims; ++d) {
+    q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(places.shape[d]));
+    q.stride[d] = places.step[d] / word;
+  }
+  for (int k = 0; k < x.arrays; ++k) q.step[k] = x.array[k].stride * x.width / word;
+  DLT_TRY(use(from.block, stream, false));
+  DLT_TRY(use(to.block, stream, true));
+  return launch(*stream.device, "words", word_type(word), bytes / word, resolved, &q);
+}
+
+Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
+               const LaunchContext& context) noexcept {
+  if (!are_straight(x)) [[unlikely]]
+    return with_straight(x, blocks, context, [&](Indexed& straight, Block* const* used) {
+      return scatter(straight, op, type, from, to, used, bad, context);
+    });
+  Stream& stream = *context.stream;
+  const LaunchContext resolved = with_launch(context);
+  if (bad) {
+    *bad = {-1, 0, 0};
+    DLT_TRY(check_all(x, blocks, resolved, bad));
+    if (bad->at >= 0) return success;
+  }
+  Places places;
+  DLT_TRY(set_up_both(x, places));
+  int64_t unit = x.width;  // bytes of what a thread takes
+  if (op < 0) {
+    const int last = places.dims - 1;
+    if (places.dims > places.spread_to && places.step[last] == x.width && places.dense[last] == x.width)
+      places.shape[last] *= x.width, places.step[last] = places.dense[last] = 1;
+    else DLT_TRY(places.add_one(x.width, 1, 1));
+    if (places.count() == 0) return success;
+    unit = word_bytes(x, places);
+    places.shape[places.dims - 1] /= unit;
+    places.step[places.dims - 1] = places.dense[places.dims - 1] = unit;
+  }
+  const int64_t items = places.count();
+  if (items == 0) return success;
+
+  Scratch place;
+  CarryingKeys keys;
+  kernels::Places named{};
+  DLT_TRY(place.make(static_cast<uint64_t>(x.count) * 8, stream));
+  named.places = place.as<int64_t>();
+  named.count = static_cast<uint64_t>(x.count);
+  named.arrays = x.arrays;
+  uint64_t named_places = 1;
+  for (int k = 0; k < x.arrays; ++k) {
+    named.index[k] = x.array[k].data;
+    named.size[k] = x.array[k].size;
+    named.step[k] = x.array[k].stride * x.width / unit;
+    named_places *= static_cast<uint64_t>(x.array[k].size);
+    DLT_TRY(use(blocks[k], stream, false));
+  }
+  const bool sorted = bad && x.count > 1, wide = named_places > uint64_t{1} << 32;
+  if (sorted) {
+    DLT_TRY(keys.make(named.count, wide ? 8 : 4, stream));
+    named.keys = keys.keys();
+  }
+  DLT_TRY(launch_scatter(Kind::places, wide, wide ? "places<uint64_t>" : "places<uint32_t>", x.count, resolved, &named));
+  if (sorted) DLT_TRY(keys.sort(int(std::bit_width(named_places - 1)), resolved));
+
+  kernels::Scatter q{};
+  q.out = x.tensor, q.in = x.dense;
+  q.places = place.as<int64_t>();
+  if (sorted) {
+    q.keys = keys.keys();
+    q.wide_keys = wide;
+    q.numbers = keys.carried();
+    q.wide = keys.wide();
+  }
+  q.items = static_cast<uint64_t>(items);
+  q.count = named.count;
+  q.dims = places.dims, q.spread = places.spread_from;
+  for (int d = 0; d < places.dims; ++d) {
+    q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(places.shape[d]));
+    q.stride[d] = places.step[d] / unit;
+    q.dense[d] = places.dense[d] / unit;
+  }
+  DLT_TRY(use(from.block, stream, false));
+  DLT_TRY(use(to.block, stream, true));
+  if (op < 0) {
+    const int word = word_type(unit);
+    return launch_scatter(Kind::words, static_cast<uint64_t>(word), std::string("words<") + type_name(word) + ">", items,
+                          resolved, &q);
+  }
+  // Aligned at every place, or else read as bytes.
+  const auto alignment = static_cast<uint64_t>(type_alignment(type) - 1);
+  const bool bytes = ((reinterpret_cast<uintptr_t>(x.tensor) | reinterpret_cast<uintptr_t>(x.dense)) & alignment) != 0;
+  return launch_scatter(
+      Kind::join, static_cast<uint64_t>(op) << 7 | static_cast<uint64_t>(type) << 1 | bytes,
+      "join<" + body_name(static_cast<uint32_t>(op)) + ", " + type_name(type) + ", " + (bytes ? "true>" : "false>"), items,
+      resolved, &q);
+}
+
+}  // namespace dlt::cuda

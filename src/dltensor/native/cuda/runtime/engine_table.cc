@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's side of the table.
+#include "native/cuda/random/draw.h"
+#include "native/cuda/kernels/parameters.cuh"
+#include "native/cuda/linalg/matrices.h"
+#include "native/cuda/reduce/reduce.h"
+#include "native/cuda/scan/scan.h"
+
+namespace dlt::cuda {
+
+static_assert(sizeof(Launch) <= sizeof(LaunchContext::settings) && alignof(Launch) <= 8);
+
+const EngineTable cuda_engine = {
+    element, real,       cast,         choose,  fill,      gemm,           reduce,
+    scan,    sort_along, gather,       scatter, pack_mask, mask_positions, kernels::mask_tile,
+    factor,  draw,       searchsorted, tally,
+};
+
+}  // namespace dlt::cuda

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declarations shared by memory.cc (device memory), pinned.cc and capture.cc. For these three files only.
+#pragma once
+#include "native/cuda/runtime/memory.h"
+
+namespace dlt::cuda {
+
+using Class = SizeClass<512>;
+// The driver is asked for whole size classes, and for large memory in steps: of classes a quarter could be unused.
+inline constexpr size_t large_bytes = size_t{8} << 20, large_step = size_t{2} << 20;
+constexpr size_t capacity_of(size_t bytes) noexcept {
+  return bytes <= large_bytes ? Class::bytes(Class::of(bytes)) : (bytes + large_step - 1) / large_step * large_step;
+}
+static_assert(Class::bytes(Class::of(large_bytes)) == large_bytes);
+// Returns whether idle memory serves a request: of large memory a quarter more may be unused in place of a new allocation.
+inline bool fits(const Memory& idle, size_t bytes) noexcept {
+  return bytes <= large_bytes ? idle.size_class == Class::of(bytes) : idle.bytes >= bytes && idle.bytes - bytes <= bytes / 4;
+}
+// Size classes that have such memory: of large memory two.
+constexpr uint32_t last_class(size_t bytes) noexcept { return Class::of(bytes) + (bytes > large_bytes); }
+// Within this scope the thread does not hold Python's lock.
+class WithoutPython {
+ public:
+  WithoutPython() noexcept;
+  ~WithoutPython();
+  WithoutPython(const WithoutPython&) = delete;
+  WithoutPython& operator=(const WithoutPython&) = delete;
+
+ private:
+  void* state_;
+};
+void free_to_driver(Memory* memory) noexcept;
+// After the release of pinned or foreign memory: whether no stream uses it any more. Users whose work can be neither
+// queried nor recorded now, because of a capture, stay in the list for another time. Completed events are returned.
+bool is_idle(Memory& memory) noexcept;
+// The list of users becomes empty, and streams of others that nothing names any more are released, which may run Python code: no
+// lock may be held.
+void clear_users(Memory& memory) noexcept;
+void reap() noexcept;
+// Memory of a graph that is gone. Work outside of the graph may still use it, and so may `home` from now on.
+void give_back_captured(Memory* memory, Stream& home) noexcept;
+void count_naming(Stream& stream, int64_t change) noexcept;
+// A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
+void end_export(Memory& memory) noexcept;
+
+// pinned.cc
+size_t drop_idle_pinned() noexcept;
+// capture.cc
+Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept;
+// The graph that `stream` is captured into holds a reference to the block until it is gone.
+Status keep_for_graph(Block* block, Stream& stream) noexcept;
+void reap_captures() noexcept;
+// both
+bool is_part(const Block* block) noexcept;
+void part_usage(int device, Usage* out) noexcept;
+
+bool is_pinned_or_managed(const Block* block) noexcept;
+bool is_captured(const Block* block) noexcept;
+int64_t captured_bytes(int device) noexcept;
+
+}  // namespace dlt::cuda

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running results: rows in the order of memory, how threads share the elements of a row, and one launch or three.
+#include "native/cuda/scan/scan.h"
+
+#include "native/cuda/reduce/axes.h"
+#include "native/cuda/elementwise/plan.h"
+#include "native/ops/scans.h"
+
+namespace dlt::cuda {
+namespace {
+
+using kernels::divider;
+
+constexpr int64_t block_threads = 256;
+constexpr int64_t state_bytes = 32;  // of the largest body: sums of complex numbers
+
+struct Name {
+  Scan op;
+  int element, result;  // rows
+  bool many;
+};
+
+enum class Step : unsigned { totals, prefixes, results };
+
+std::string expression_of(const Name& name, Step step) {
+  const bool is_float = kind_bit_of(name.element) >= DLT_FLOATS;
+  const std::string scan = "dlt::kernels::scan::", type = std::string("<") + type_name(name.element) + ">";
+  const auto folded = [&](const char* body) { return scan + "folded<dlt::kernels::fold::" + body + type + ">"; };
+  std::string body;
+  switch (name.op) {
+    case Scan::sum: body = is_float ? scan + "float_sums" + type : folded("sums"); break;
+    case Scan::product: body = is_float ? scan + "serial_products" + type : folded("products"); break;
+    case Scan::maximum: body = folded("largest"); break;
+    case Scan::minimum: body = folded("smallest"); break;
+    case Scan::saturating_sum: body = folded("clamped_sums"); break;
+    case Scan::saturating_product: body = folded("saturated_products"); break;
+  }
+  return scan + (step == Step::prefixes ? "prefixes<" : "pieces<") + body + ", " + type_name(name.element) + ", " +
+         type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
+         (step == Step::totals ? ", false>" : ", true>");
+}
+
+constexpr const char* scan_header = "native/cuda/kernels/scan.cuh";
+
+Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
+  KernelKey key;
+  key.add(3, 2);
+  key.add(60, 6);  // no dtype: see fold.cc
+  key.add(static_cast<uint64_t>(step), 2);
+  key.add(static_cast<uint64_t>(name.op), 4);
+  key.add(static_cast<uint64_t>(name.element), 6);
+  key.add(static_cast<uint64_t>(name.result), 6);
+  key.add(name.many, 1);
+  if (find_kernel(device, key.word, out)) return success;
+  DLT_TRY(guarded("compile", [&] {
+    if (all)
+      prepare_kernels(device, {{scan_header, expression_of(name, Step::results)},
+                               {scan_header, expression_of(name, Step::totals)},
+                               {scan_header, expression_of(name, Step::prefixes)}});
+    return get_kernel(device, scan_header, expression_of(name, step), out);
+  }));
+  keep_kernel(device, key.word, *out);
+  return success;
+}
+
+template <int DIMS>
+Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& along, int64_t count, const Operand& in,
+                   const Operand& out, const LaunchContext& context) noexcept {
+  Device& device = *context.stream->device;
+  kernels::Scanned<DIMS> p;
+  p.in = reinterpret_cast<const void*>(address(*in.tensor));
+  p.out = reinterpret_cast<void*>(address(*out.tensor));
+  p.states = nullptr;
+  p.rows = static_cast<uint64_t>(count);
+  p.count = static_cast<uint64_t>(along.size);
+  p.blocks = static_cast<uint64_t>(up(along.size, scans::block));
+  p.in_step = along.in;
+  p.out_step = along.out;
+  p.dims = dims;
+  for (int d = 0; d < dims; ++d)
+    p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(rows[d].size)), rows[d].in, rows[d].mask, rows[d].out, 0};
+  const int64_t inner = dims ? rows[dims - 1].size : 1;
+  p.across = inner > 1 && magnitude(along.in) > magnitude(rows[dims - 1].in);
+  // 32 adjacent rows read whole sectors; else a warp has a block at a time, so that many are added up together.
+  const int64_t most = p.across ? block_threads / std::min<int64_t>(32, power_up(inner)) : 32;
+  const int64_t lanes = std::clamp<int64_t>(power_up(up(along.size, scans::group)), 1, most);
+  p.lane_bits = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(lanes)));
+  p.row_count = divider<uint64_t>(p.rows);
+  const auto tiles = [&](uint64_t blocks_of_row) {
+    const auto pieces = static_cast<uint64_t>(block_threads / lanes);  // of a thread block
+    return (p.rows * blocks_of_row + pieces - 1) / pieces;
+  };
+
+  Kernel totals, prefixes, results;
+  DLT_TRY(kernel_of(device, name, Step::results, p.blocks > 1, &results));
+  const auto blocks = [&](const Kernel& kernel, uint64_t items) {
+    return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
+  };
+  if (p.blocks == 1) return launch_kernel(device, results, blocks(results, tiles(1)), *context.stream, &p);
+
+  DLT_TRY(kernel_of(device, name, Step::totals, false, &totals));
+  DLT_TRY(kernel_of(device, name, Step::prefixes, false, &prefixes));
+  int64_t bytes;
+  if (__builtin_mul_overflow(count, static_cast<int64_t>(p.blocks) * state_bytes, &bytes))
+    return fail(Fault::memory, "scan: states of %lld rows exceed the address space", static_cast<long long>(count));
+  Block* states = nullptr;
+  DLT_TRY(allocate(*context.stream, static_cast<size_t>(bytes), &states));
+  p.states = states->data;
+  Status status = launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *context.stream, &p);
+  if (status.ok()) status = launch_kernel(device, prefixes, blocks(prefixes, p.rows), *context.stream, &p);
+  if (status.ok()) status = launch_kernel(device, results, blocks(results, tiles(p.blocks)), *context.stream, &p);
+  release(states);
+  return status;
+}
+
+}  // namespace
+
+Status scan(Scan op, const Operand& in, int axis, const Operand& out, const LaunchContext& context) noexcept {
+  Name name{op, 0, 0, false};
+  DLT_TRY(type_of("scan", *in.tensor, &name.element));
+  DLT_TRY(type_of("scan", *out.tensor, &name.result));
+  if (is_misaligned(*in.tensor)) [[unlikely]] {
+    Temporary straight;
+    DLT_TRY(straight.make(*in.tensor, *context.stream));
+    DLT_TRY(copy_bytes(in, straight.operand(), context));
+    return scan(op, straight.operand(), axis, out, context);
+  }
+  if (is_misaligned(*out.tensor)) [[unlikely]] {
+    Temporary straight;
+    DLT_TRY(straight.make(*out.tensor, *context.stream));
+    DLT_TRY(scan(op, in, axis, straight.operand(), context));
+    return copy_bytes(straight.operand(), out, context);
+  }
+  Axis rows[most_dims], along{1, 0, 0, 0};
+  int dims = 0;
+  int64_t count = 1;
+  for (int d = 0; d < in.tensor->ndim; ++d) {
+    const Axis one{in.tensor->shape[d], in.tensor->strides[d], 0, out.tensor->strides[d]};
+    if (d == axis) {
+      along = one;
+      continue;
+    }
+    count *= one.size;
+    rows[dims++] = one;
+  }
+  if (count == 0 || along.size == 0) return success;
+  dims = arrange(rows, dims, true);
+  DLT_TRY(use(in.block, *context.stream, false));
+  DLT_TRY(use(out.block, *context.stream, true));
+  name.many = dims > few_dims;
+  return name.many ? launch_scan<most_dims>(name, rows, dims, along, count, in, out, context)
+                   : launch_scan<few_dims>(name, rows, dims, along, count, in, out, context);
+}
+
+}  // namespace dlt::cuda
