@@ -23,9 +23,10 @@ cdef struct Operand:
     int64_t dims[MAX_DIMS_TWICE]
     double element[4]   # the number as one element, once its dtype is known
 
-cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str func)
+cdef object read_operands(PyObject** arguments, int count, PyObject* output, Operand* operands, PyObject** used,
+                          str func)
 cdef object read_operand(object x, Operand* out, str func)
-cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1
+cdef int own_operands(PyObject** used, int count, Operand* operands, list owners, str func) except -1
 cdef object hold_without_gil(Operand* operands, int count)
 cdef int read_number(object x, Scalar* out, str func) except -1
 cdef int store_number(object x, Operand* out, int type, str func) except -1

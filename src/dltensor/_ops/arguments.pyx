@@ -135,7 +135,7 @@ cdef object _converted_output(object x, str func):
     return t
 
 
-cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used,
+cdef object read_operands(PyObject** arguments, int count, PyObject* output, Operand* operands, PyObject** used,
                           str func):
     """Read all arguments of a call, and `output` (None: there is none) into the place after them.
 
@@ -144,37 +144,37 @@ cdef object read_operands(PyObject** given, int count, PyObject* output, Operand
     place of those given; what this function returns must be held as long as they are in use.
     """
     cdef int i, total = count
-    cdef list held = None
+    cdef list owners = None
     if output != NULL:
         total += 1
     for i in range(total):
-        used[i] = output if i == count else given[i]
+        used[i] = output if i == count else arguments[i]
         if not _classify(<object>used[i], &operands[i], func) or i == count and operands[i].number:
-            made = (_converted_output if i == count else _converted)(<object>used[i], func)
-            held = held or []
-            held.append(made)
-            used[i] = <PyObject*>made
-            _classify(made, &operands[i], func)
+            result = (_converted_output if i == count else _converted)(<object>used[i], func)
+            owners = owners or []
+            owners.append(result)
+            used[i] = <PyObject*>result
+            _classify(result, &operands[i], func)
     for i in range(total):
         if operands[i].owner != NULL and not _borrow(&operands[i], func):
             # Work on a device outlives the call, so the memory must too; and code of another argument may have changed
             # this one. What is owned stays good whatever runs.
-            held = held or []
-            own_operands(used, total, operands, held, func)
+            owners = owners or []
+            own_operands(used, total, operands, owners, func)
             break
     if total > count:
         check_writable(&operands[count].view, operands[count].flags, func, "out")
-    return held
+    return owners
 
 
-cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1:
+cdef int own_operands(PyObject** used, int count, Operand* operands, list owners, str func) except -1:
     """Replace borrowed operands by Tensors, appended to `held`, which stay valid when Python code runs."""
     cdef int i
     cdef Tensor t
     for i in range(count):
         if operands[i].owner != NULL:
             t = view_any(<object>used[i], None, func)
-            held.append(t)
+            owners.append(t)
             used[i] = <PyObject*>t
             read_tensor(t, &operands[i])
     return 0
@@ -182,9 +182,9 @@ cdef int own_operands(PyObject** used, int count, Operand* operands, list held, 
 
 cdef object read_operand(object x, Operand* out, str func):
     """Read one argument. Returns what the caller must hold on to while it uses `out`."""
-    cdef PyObject* given = <PyObject*>x
+    cdef PyObject* arguments = <PyObject*>x
     cdef PyObject* used
-    _held = read_operands(&given, 1, NULL, out, &used, func)
+    _owners = read_operands(&arguments, 1, NULL, out, &used, func)
     return <object>used
 
 
@@ -195,17 +195,17 @@ cdef object hold_without_gil(Operand* operands, int count):
     """
     cdef int i
     cdef const TypeEntry* entry
-    cdef list held = []
+    cdef list owners = []
     for i in range(count):
         if operands[i].owner == NULL:
             continue
         owner = <object>operands[i].owner
         entry = known_entry(<void*>Py_TYPE(owner))
         if entry != NULL and entry.torch:
-            held.append(hold_storage(owner))
+            owners.append(hold_storage(owner))
         elif entry != NULL and entry.path == NDARRAY:
-            held.append(keep_in_place(owner))
-    return held
+            owners.append(keep_in_place(owner))
+    return owners
 
 
 cdef int read_number(object x, Scalar* out, str func) except -1:
@@ -292,8 +292,8 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) ex
             used += 1
     ndim = broadcast_shapes(used, ndims, shapes, TRAILING, shape)
     if ndim < 0:
-        told = [str(as_tuple(ndims[i], shapes[i])) for i in range(used)]
-        raise ValueError(f"{func}: shapes {' and '.join(told)} do not broadcast")
+        shapes_shown = [str(as_tuple(ndims[i], shapes[i])) for i in range(used)]
+        raise ValueError(f"{func}: shapes {' and '.join(shapes_shown)} do not broadcast")
     return ndim
 
 
@@ -448,7 +448,7 @@ def data_ptr(x, /):
     (True, 8)
     """
     cdef Operand operand
-    _held = read_operand(x, &operand, "data_ptr")
+    _owners = read_operand(x, &operand, "data_ptr")
     if operand.number:
         raise TypeError(f"data_ptr: expected a tensor, got {type(x).__qualname__}")
     return <size_t>operand.view.data

@@ -105,13 +105,13 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     """
     cdef Operand[2] operands
     cdef Operand* source = operands
-    cdef Tensor made
+    cdef Tensor result
     cdef DLDevice there
     cdef DLDataType wanted = read_dtype(dtype, "astype")
     if device is not None:
         return astype(read_array(x, "astype").to(device), dtype, copy=copy, padded=padded)
     copy, padded = bool(copy), bool(padded)  # before anything is borrowed: they may run code
-    _held = read_operand(x, source, "astype")
+    _owners = read_operand(x, source, "astype")
     if source.number:
         return astype(read_array(x, "astype"), dtype, copy=copy, padded=padded)
     on_host = is_host(<int>source.view.device.device_type)
@@ -126,13 +126,13 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
             raise TypeError(f"astype: {dtype_of(source.view.dtype)} to {dtype_of(wanted)} would drop the imaginary "
                             f"part; take real() first")
     if same and not padded and is_packed(wanted, source.flags) == is_packed(wanted, 0):
-        return copied(read_array(_held, "astype"), "astype")
+        return copied(read_array(_owners, "astype"), "astype")
     common_device(source, 1, &there, "astype")
-    made = (new_padded(source.view.ndim, source.view.shape, wanted, "astype") if padded else
-            new_empty(source.view.ndim, source.view.shape, wanted, there, "astype"))
-    read_tensor(made, &operands[1])
+    result = (new_padded(source.view.ndim, source.view.shape, wanted, "astype") if padded else
+              new_empty(source.view.ndim, source.view.shape, wanted, there, "astype"))
+    read_tensor(result, &operands[1])
     _convert(operands, _options("truncate", False, None, None, "astype"), "astype")
-    return made
+    return result
 
 
 cdef object _astype(object x, object dtype, object copy, bint padded):
@@ -180,10 +180,10 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
     """
     cdef Operand[2] operands
     cdef PyObject* used[2]
-    cdef PyObject* given = <PyObject*>tensor
+    cdef PyObject* arguments = <PyObject*>tensor
     cdef PyObject* output = NULL
     cdef DLTensor* source = &operands[0].view
-    cdef Tensor made = None
+    cdef Tensor result = None
     cdef DLDevice there
     cdef DLDataType wanted
     cdef CastOptions options = _options(rounding, saturate, scale, offset, "cast")
@@ -192,13 +192,13 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
         wanted = read_dtype(dtype_or_out, "cast")
     else:
         output = <PyObject*>dtype_or_out
-    _held = read_operands(&given, 1, output, operands, used, "cast")
+    _owners = read_operands(&arguments, 1, output, operands, used, "cast")
     if operands[0].number:
         raise TypeError(f"cast: expected a tensor, got {type(tensor).__qualname__}")
     if output == NULL:
         common_device(operands, 1, &there, "cast")
-        made = new_empty(source.ndim, source.shape, wanted, there, "cast")
-        read_tensor(made, &operands[1])
+        result = new_empty(source.ndim, source.shape, wanted, there, "cast")
+        read_tensor(result, &operands[1])
     else:
         same = operands[1].view.ndim == source.ndim
         for i in range(source.ndim if same else 0):
@@ -207,7 +207,7 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
             raise ValueError(f"cast: the tensor has shape {as_tuple(source.ndim, source.shape)}, out has "
                              f"{as_tuple(operands[1].view.ndim, operands[1].view.shape)}")
     _convert(operands, options, "cast")
-    return made if output == NULL else dtype_or_out
+    return result if output == NULL else dtype_or_out
 
 
 cdef bint _names_dtype(object x) except -1:
@@ -255,7 +255,7 @@ def where(condition, x1=None, x2=None, /):
     """
     cdef Operand[4] operands
     cdef PyObject* used[3]
-    cdef PyObject* given[3]
+    cdef PyObject* arguments[3]
     cdef int64_t shape[MAX_DIMS]
     cdef DLDevice device
     cdef LaunchContext launch
@@ -265,15 +265,15 @@ def where(condition, x1=None, x2=None, /):
     cdef PyThreadState* state
     cdef int i, type, ndim
     cdef Tensor chosen
-    cdef list held
+    cdef list owners
     cdef int numbers
     cdef int64_t bytes
     if x1 is None or x2 is None:
         if x1 is not None or x2 is not None:
             raise TypeError("where: expected a condition alone, or with both x1 and x2, got one of them")
         return operations.nonzero(condition)
-    given[0], given[1], given[2] = <PyObject*>condition, <PyObject*>x1, <PyObject*>x2
-    held = read_operands(given, 3, NULL, operands, used, "where") or []
+    arguments[0], arguments[1], arguments[2] = <PyObject*>condition, <PyObject*>x1, <PyObject*>x2
+    owners = read_operands(arguments, 3, NULL, operands, used, "where") or []
     if operands[0].type != type_bool:
         got = type_table[operands[0].type].dtype if operands[0].number else operands[0].view.dtype
         raise TypeError(f"where: condition must be bool, got {dtype_of(got)}; compare it with 0")
@@ -283,13 +283,13 @@ def where(condition, x1=None, x2=None, /):
     type = promote_operands(&operands[1], 2, "where")
     if (not operands[1].number and operands[1].type != type or
             not operands[2].number and operands[2].type != type):
-        own_operands(used, 3, operands, held, "where")  # a conversion may release the GIL
+        own_operands(used, 3, operands, owners, "where")  # a conversion may release the GIL
     for i in range(3):
         if operands[i].number:
             store_number(<object>used[i], &operands[i], type_bool if i == 0 else type, "where")
         elif i > 0 and operands[i].type != type:
             converted = astype(<object>used[i], dtype_of(type_table[type].dtype))
-            held.append(converted)
+            owners.append(converted)
             read_tensor(converted, &operands[i])
     chosen = new_empty(ndim, shape, type_table[type].dtype, device, "where")
     engine = engine_at(device, &launch, "where")

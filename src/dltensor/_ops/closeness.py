@@ -39,9 +39,9 @@ def _tensor(x, other):
     return tensor.to(other.device) if isinstance(other, Tensor) else tensor
 
 
-def _tolerance(x, beside):
+def _tolerance(x, like):
     """A tolerance as a float, or as a tensor where there are several."""
-    x = x if isinstance(x, (int, float)) else asarray(x, dtype="float64", device=beside.device)
+    x = x if isinstance(x, (int, float)) else asarray(x, dtype="float64", device=like.device)
     return x if isinstance(x, Tensor) and x.ndim else float(x)
 
 
@@ -125,11 +125,11 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     blocks = _blocks(a, b) if isinstance(rtol, float) and isinstance(atol, float) else []
     if out is not None or not blocks:
         return _close(a, b, rtol, atol, equal_nan, out)
-    made = empty_for("isclose", a.shape, "bool")
-    flat, a, b = made.reshape((-1,)), a.reshape((-1,)), b.reshape((-1,))
+    result = empty_for("isclose", a.shape, "bool")
+    flat, a, b = result.reshape((-1,)), a.reshape((-1,)), b.reshape((-1,))
     for block in blocks:
         _close(a[block], b[block], rtol, atol, equal_nan, flat[block])
-    return made
+    return result
 
 
 def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):

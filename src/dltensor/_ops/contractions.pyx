@@ -78,7 +78,7 @@ cdef int _common(Tensor a, int a_axis, Tensor b, int b_axis, int64_t* shape) exc
     return ndim
 
 
-cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* made, str func) except -1:
+cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* result, str func) except -1:
     """Sums of products over the last one or two dimensions; `made` has none of them."""
     cdef _Factor out
     cdef Status status
@@ -86,9 +86,9 @@ cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* m
     cdef int d
     for d in range(a.view.ndim):
         size *= a.shape[d]
-        out.shape[d] = 1 if axes >> d & 1 else made.shape[d]
-        out.strides[d] = 0 if axes >> d & 1 else made.strides[d]
-    out.view = made[0]
+        out.shape[d] = 1 if axes >> d & 1 else result.shape[d]
+        out.strides[d] = 0 if axes >> d & 1 else result.strides[d]
+    out.view = result[0]
     out.view.ndim = a.view.ndim
     out.view.shape, out.view.strides = out.shape, out.strides
     if size * type_table[type].bytes <= KEEP_GIL_BYTES:
@@ -117,26 +117,26 @@ cdef Tensor _dots(Tensor a, Tensor b, int axis, DLDataType dtype):
     """Host tensors multiplied and summed along a dimension that is counted from the end."""
     cdef int64_t shape[MAX_DIMS]
     cdef _Factor x, y
-    cdef Tensor made, other
+    cdef Tensor result, other
     cdef DLTensor part
     cdef int64_t strides[MAX_DIMS]
     cdef int type = find_type(dtype), d
     cdef int ndim = _common(a, a.impl.dl.ndim + axis, b, b.impl.dl.ndim + axis, shape)
-    made = new_empty(ndim, shape, dtype, a.impl.dl.device, "vecdot")
+    result = new_empty(ndim, shape, dtype, a.impl.dl.device, "vecdot")
     if type_table[type].kind != COMPLEX:
         _spread(a, a.impl.dl.ndim + axis, ndim, shape, &x)
         _spread(b, b.impl.dl.ndim + axis, ndim, shape, &y)
-        _sum(type, &x, &y, <uint64_t>1 << ndim, &made.impl.dl, "vecdot")
-        return made
+        _sum(type, &x, &y, <uint64_t>1 << ndim, &result.impl.dl, "vecdot")
+        return result
     if ndim + 2 > MAX_DIMS:
         raise ValueError(f"vecdot: at most {MAX_DIMS - 1} dimensions are supported for complex numbers, got {ndim + 1}")
     a, b = a.astype(dtype_of(dtype), copy=False), b.astype(dtype_of(dtype), copy=False)
-    part = made.impl.dl
+    part = result.impl.dl
     part.dtype.code = kDLFloat
     part.dtype.bits = part.dtype.bits // 2
     part.strides = strides
     for d in range(ndim):
-        strides[d] = made.impl.dl.strides[d] * 2
+        strides[d] = result.impl.dl.strides[d] * 2
     _spread(a, a.impl.dl.ndim + axis, ndim, shape, &x)
     _as_parts(&x, False)
     # The real part adds a.real * b.real and a.imag * b.imag, the imaginary one a.real * b.imag and a.imag * -b.real.
@@ -148,7 +148,7 @@ cdef Tensor _dots(Tensor a, Tensor b, int axis, DLDataType dtype):
     _as_parts(&y, True)
     part.data = <char*>part.data + part.dtype.bits // 8
     _sum(find_type(part.dtype), &x, &y, <uint64_t>3 << ndim, &part, "vecdot")
-    return made
+    return result
 
 
 def exact_products(a, b, narrow=False):
@@ -247,13 +247,13 @@ def _dots_by_sums(a, b, dtype):
         return rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot")
     a, b = a.astype(dtype), b.astype(dtype)
     a_real, a_imag, b_real, b_imag = [_wide(take(x)) for x in (a, b) for take in (ops.real, ops.imag)]
-    made = []
+    result = []
     for terms in (
         exact_products(a_real, b_real, narrow) + exact_products(a_imag, b_imag, narrow),
         exact_products(a_real, b_imag, narrow) + exact_products(ops.negative(a_imag), b_real, narrow),
     ):
-        made.append(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"))
-    return squeeze(stack(made, axis=-1).view(dtype), -1)
+        result.append(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"))
+    return squeeze(stack(result, axis=-1).view(dtype), -1)
 
 
 def _wide(x):

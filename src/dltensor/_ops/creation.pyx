@@ -185,12 +185,12 @@ cdef struct _Form:
 
 cdef _Form _form(Tensor x, object dtype, object device, str func) except *:
     """The dtype and the device of a tensor like `x`."""
-    cdef _Form made = _Form(x.impl.dl.dtype, x.impl.dl.device)
+    cdef _Form result = _Form(x.impl.dl.dtype, x.impl.dl.device)
     if dtype is not None:
-        made.dtype = read_dtype(dtype, func)
+        result.dtype = read_dtype(dtype, func)
     if device is not None:
-        made.device = read_device(device, func)
-    return made
+        result.device = read_device(device, func)
+    return result
 
 
 cdef Tensor _empty_like(object x, object dtype, object device, str func):
@@ -206,11 +206,11 @@ cdef Tensor _zeros_like(object x, object dtype, object device, str func):
 
 
 cdef Tensor _full_like(object x, object number, object dtype, object device, str func):
-    cdef Tensor source = as_tensor(x), made
+    cdef Tensor source = as_tensor(x), result
     number = plain_number(number, func)
-    made = _empty_like(source, dtype, device, func)
-    assign_scalar(made, number, func)
-    return made
+    result = _empty_like(source, dtype, device, func)
+    assign_scalar(result, number, func)
+    return result
 
 
 def empty_like(x, /, *, dtype=None, device=None):
@@ -448,7 +448,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     Tensor([1.  , 1.25, 1.5 , 1.75], shape=(4,), device=cpu, dtype=float32)
     """
     cdef DLDataType value
-    cdef Tensor made
+    cdef Tensor result
     cdef bint whole
     if stop is None:
         start, stop = 0, start
@@ -462,10 +462,10 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
         raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}")
     size = -((start - stop) // step) if whole else _count(start, stop, step)
     value = type_table[type_int64 if whole else type_float32].dtype if dtype is None else read_dtype(dtype, "arange")
-    made = empty_for("arange", size if size > 0 else 0, dtype_of(value))
+    result = empty_for("arange", size if size > 0 else 0, dtype_of(value))
     if size > 0:
-        _write_range(made, start, step, size - 1, whole)
-    return made if device is None else on_device(made, device, "arange")
+        _write_range(result, start, step, size - 1, whole)
+    return result if device is None else on_device(result, device, "arange")
 
 
 cdef object _exact(object number):
@@ -487,11 +487,11 @@ cdef object _count(object start, object stop, object step):
         return ceil((_exact(stop) - _exact(start)) / _exact(step))
 
 
-cdef int _write_range(Tensor made, object start, object step, object last, bint whole) except -1:
+cdef int _write_range(Tensor result, object start, object step, object last, bint whole) except -1:
     """Write ``start + i * step`` to a new tensor, as integers or as floats do; `last` is the largest ``i``."""
     cdef Steps steps
     cdef char element[32]
-    cdef DLDataType dtype = made.impl.dl.dtype
+    cdef DLDataType dtype = result.impl.dl.dtype
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     store_element(element, start, dtype, "arange")
     if whole:
@@ -501,7 +501,7 @@ cdef int _write_range(Tensor made, object start, object step, object last, bint 
         if low >= -_HALF and high < _HALF or low >= 0 and high < 2 * _HALF:
             steps.kind = SIGNED if low < 0 else UNSIGNED
             steps.first, steps.step = start & _LOW, step & _LOW
-            return write_steps(made, &steps)
+            return write_steps(result, &steps)
         first = start
     else:
         try:
@@ -512,16 +512,16 @@ cdef int _write_range(Tensor made, object start, object step, object last, bint 
             store_element(element, start + step * last, dtype, "arange")
             steps.kind = COMPLEX
             steps.re, steps.step_re, steps.im, steps.step_im = start, step, 0, 0
-            return write_steps(made, &steps)
+            return write_steps(result, &steps)
         first = _exact(start)
         stop = first + _exact(step) * last
         store_element(element, float(stop), dtype, "arange")
     if last == 0:
         stop, last = first, 1
     if dtype_of(dtype).name.startswith("complex"):
-        write_spaced(made, (first, 0), (stop, 0), last, "arange")
+        write_spaced(result, (first, 0), (stop, 0), last, "arange")
     else:
-        write_spaced(made, first, stop, last, "arange")
+        write_spaced(result, first, stop, last, "arange")
     return 0
 
 
@@ -579,9 +579,9 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
     imaginary = isinstance(start, complex) or isinstance(stop, complex)
     dtype = DTYPES["complex64" if imaginary else "float32"] if dtype is None else as_dtype(dtype, "linspace")
-    made = empty_for("linspace", num, dtype)
+    result = empty_for("linspace", num, dtype)
     if num == 0:
-        return move_for("linspace", made, device)
+        return move_for("linspace", result, device)
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     steps = max(num - 1, 1) if endpoint else num
     finite = all([_is_finite(part) for end in (start, stop) for part in _parts(end)])
@@ -592,23 +592,23 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         full_for("linspace", (), int(start + (stop - start) * (steps - 1) / steps), dtype)
     elif num > 1 or imaginary:
         last = full_for("linspace", (), stop, dtype)
-    _write_line(made, start, stop, steps, finite)
+    _write_line(result, start, stop, steps, finite)
     if dtype.bits >= 8:  # the sign of 0, and what is not finite
-        made[:1] = first
+        result[:1] = first
         if endpoint and num > 1:
-            made[-1:] = last
-    return move_for("linspace", made, device)
+            result[-1:] = last
+    return move_for("linspace", result, device)
 
 
-def _write_line(made, start, stop, steps, finite):
+def _write_line(result, start, stop, steps, finite):
     """Write ``start + i * (stop - start) / steps`` to a new tensor."""
     if not finite:
         # The values between have some part of both ends: they are infinite or NaN.
-        made.fill(start + stop)
-    elif made.dtype.name.startswith("complex"):
-        write_spaced(made, _parts(start), _parts(stop), steps, "linspace")
+        result.fill(start + stop)
+    elif result.dtype.name.startswith("complex"):
+        write_spaced(result, _parts(start), _parts(stop), steps, "linspace")
     else:
-        write_spaced(made, start, stop, steps, "linspace")
+        write_spaced(result, start, stop, steps, "linspace")
 
 
 def _parts(number):
@@ -656,7 +656,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
             [0., 0., 1.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     cdef Place diagonal
-    cdef Tensor made, ones_
+    cdef Tensor result, ones_
     cdef int64_t row, column, length
     cdef DLDataType value = type_table[type_float32].dtype if dtype is None else read_dtype(dtype, "eye")
     rows, k = integer_of(n_rows, "n_rows", "eye"), integer_of(k, "k", "eye")
@@ -664,16 +664,16 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     if value.bits < 8 and value.lanes == 1:  # a diagonal of packed elements is no view
         packed = eye(rows, columns, k=k, dtype="int8").astype(dtype_of(value))
         return packed if device is None else on_device(packed, device, "eye")
-    made = zeros_for("eye", (rows, columns), dtype_of(value))
-    row, column = -min(max(k, -made.impl.dl.shape[0]), 0), max(min(k, made.impl.dl.shape[1]), 0)
-    length = min(made.impl.dl.shape[0] - row, made.impl.dl.shape[1] - column)
+    result = zeros_for("eye", (rows, columns), dtype_of(value))
+    row, column = -min(max(k, -result.impl.dl.shape[0]), 0), max(min(k, result.impl.dl.shape[1]), 0)
+    length = min(result.impl.dl.shape[0] - row, result.impl.dl.shape[1] - column)
     if length > 0:
         diagonal.ndim = 1
-        diagonal.offset = row * made.impl.dl.strides[0] + column
-        diagonal.shape[0], diagonal.strides[0] = length, made.impl.dl.strides[0] + 1
-        ones_ = view_of(made, &diagonal)
+        diagonal.offset = row * result.impl.dl.strides[0] + column
+        diagonal.shape[0], diagonal.strides[0] = length, result.impl.dl.strides[0] + 1
+        ones_ = view_of(result, &diagonal)
         assign_scalar(ones_, 1, "eye")
-    return made if device is None else on_device(made, device, "eye")
+    return result if device is None else on_device(result, device, "eye")
 
 
 def meshgrid(*arrays, indexing="xy"):
@@ -721,12 +721,12 @@ def meshgrid(*arrays, indexing="xy"):
     if indexing == "xy" and ndim > 1:
         order[:2] = 1, 0
     shape = [tensors[d].size for d in order]
-    made = []
+    result = []
     for position, t in enumerate(tensors):
         strides = [0] * ndim
         strides[order.index(position)] = t.strides[0] if t.ndim else 0
-        made.append(as_strided(t, shape, strides, readonly=True, func="meshgrid"))
-    return tuple(made)
+        result.append(as_strided(t, shape, strides, readonly=True, func="meshgrid"))
+    return tuple(result)
 
 
 def _triangle(x, k, lower, func):
@@ -740,14 +740,14 @@ def _triangle(x, k, lower, func):
         return _triangle(with_bytes(x), k, lower, func).astype(x.dtype)
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, func)
-    made = _zeros_like(x, None, None, func)
+    result = _zeros_like(x, None, None, func)
     for row in range(n_rows if x.size else 0):
         check_signals(row)
         # Columns below `edge` belong to the lower triangle of this row.
         edge = min(max(row + k + (1 if lower else 0), 0), n_cols)
         part = slice(None, edge) if lower else slice(edge, None)
-        made[..., row, part] = x[..., row, part]
-    return made
+        result[..., row, part] = x[..., row, part]
+    return result
 
 
 def _chosen(x, k, lower, func):

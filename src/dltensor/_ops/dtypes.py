@@ -142,10 +142,10 @@ class _Limits(metaclass=_OneForEachDType):
 
     @classmethod
     def _of(cls, **limits):
-        made = object.__new__(cls)
+        result = object.__new__(cls)
         for name, value in limits.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(result, name, value)
+        return result
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{type(self).__name__}: {name} is constant")
@@ -272,8 +272,8 @@ def _probed(dtype):
     """eps, the smallest positive, lowest and highest number of a dtype that can be computed on."""
 
     def next_to(start, end):
-        made = functions.nextafter(*[asarray(float(number), dtype=dtype) for number in (start, end)])
-        return float(made.astype("float64"))
+        result = functions.nextafter(*[asarray(float(number), dtype=dtype) for number in (start, end)])
+        return float(result.astype("float64"))
 
     return next_to(1, 2) - 1, next_to(0, 1), next_to("-inf", 0), next_to("inf", 0)
 

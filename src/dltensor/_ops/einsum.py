@@ -52,15 +52,15 @@ def _parse(subscripts, ndims):
         once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
         return terms, (*range(-hidden, 0), *once)
     named = output.replace("...", "", 1)
-    made = _term(output, len(named) + (hidden if "..." in output else 0), "out", subscripts)
+    result = _term(output, len(named) + (hidden if "..." in output else 0), "out", subscripts)
     if hidden and "..." not in output:
         raise ValueError(f"einsum: the result of {subscripts[:80]!r} needs '...', because an operand has it")
-    if len(set(made)) != len(made):
+    if len(set(result)) != len(result):
         raise ValueError(f"einsum: the result of {subscripts[:80]!r} has a letter twice")
     unknown = sorted(set(named) - set(letters))
     if unknown:
         raise ValueError(f"einsum: the result of {subscripts[:80]!r} has {unknown[0]!r}, which no operand has")
-    return terms, made
+    return terms, result
 
 
 def _diagonal(t, labels):
@@ -160,8 +160,8 @@ def _cheapest(parts, output, extents):
     for i, j in combinations(range(len(parts)), 2):
         a, b = set(parts[i][1]), set(parts[j][1])
         others = set(output).union(*(labels for k, (_, labels) in enumerate(parts) if k not in (i, j)))
-        made = prod(extents[label] for label in (a | b) & others)
-        freed = made - prod(extents[label] for label in a) - prod(extents[label] for label in b)
+        result = prod(extents[label] for label in (a | b) & others)
+        freed = result - prod(extents[label] for label in a) - prod(extents[label] for label in b)
         cost = freed, prod(extents[label] for label in a | b)
         if best is None or cost < best[0]:
             best = cost, (i, j)
@@ -196,12 +196,12 @@ def _contracted(parts, output, extents, path, out):
         group = [parts[place] for place in places]
         parts = [part for place, part in enumerate(parts) if place not in places]
         others = set(output).union(*(labels for _, labels in parts))
-        made = group[0]
+        result = group[0]
         for position, part in enumerate(group[1:], 1):
             kept = others.union(*(labels for _, labels in group[position + 1 :]))
             final = not parts and position == len(group) - 1
-            made = _pair(made, part, kept, output, out if final else None)
-        parts.append(made)
+            result = _pair(result, part, kept, output, out if final else None)
+        parts.append(result)
     return parts[0]
 
 
@@ -409,11 +409,11 @@ def kron(a, b, /, *, out=None):
     a, b = asarray(a), asarray(b)
     ndim = max(a.ndim, b.ndim)
     high, low = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
-    made = multiply(
+    result = multiply(
         reshape(a, tuple(size for extent in high for size in (extent, 1))),
         reshape(b, tuple(size for extent in low for size in (1, extent))),
     )
-    return written(reshape(made, tuple(x * y for x, y in zip(high, low, strict=True))), out, "kron")
+    return written(reshape(result, tuple(x * y for x, y in zip(high, low, strict=True))), out, "kron")
 
 
 def cross(x1, x2, /, *, axis=-1, out=None):

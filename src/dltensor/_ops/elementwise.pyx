@@ -96,13 +96,13 @@ cdef object _converted(int op, PyObject** arguments, int count, PyObject* out, b
     if <object>out is not None and type(<object>out) is not Tensor:
         output = out
     settings = None if <object>launch is None else _launch_settings(<object>launch, func)
-    _held = read_operands(arguments, count, output, operands, used, func)
+    _owners = read_operands(arguments, count, output, operands, used, func)
     if op == op_pow and operands[1].number:
         _check_exponent(&operands[0], <object>used[1])
     if settings is None and output == NULL:
-        made = _read(op, operands, used, count, <object>out, saturate)
-        if made is not None:
-            return made
+        result = _read(op, operands, used, count, <object>out, saturate)
+        if result is not None:
+            return result
     return _general(op, operands, used, <object>out, saturate, settings)
 
 
@@ -117,11 +117,11 @@ cdef int _check_exponent(const Operand* base, object exponent) except -1:
 cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
                     str func):
     """The operand that results go to: a new tensor, which is returned, or `out`, which was read into `target`."""
-    cdef Tensor made
+    cdef Tensor result
     if out is None:
-        made = new_empty(ndim, shape, type_table[to].dtype, device, func)
-        read_tensor(made, target)
-        return made
+        result = new_empty(ndim, shape, type_table[to].dtype, device, func)
+        read_tensor(result, target)
+        return result
     if type(out) is Tensor:
         read_tensor(<Tensor>out, target)
         check_writable(&target.view, target.flags, func, "out")
@@ -236,13 +236,13 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
     cdef Operand* tensor = &operands[1 - k]
     cdef Operand* target = &operands[2]
     cdef Operand[2] both
-    cdef Tensor made
+    cdef Tensor result
     cdef int rest = 0
     read_number(number, &value, func)
     if value.kind == REAL and isinstance(number, int):  # of more than 64 bits
         rest = (number > value.re) - (number < value.re)
     plan = exact_comparison(mirrored_comparison(op) if k == 0 else op, tensor.type, value, rest)
-    made = _target(target, out, ndim, shape, type_bool, device, False, func)
+    result = _target(target, out, ndim, shape, type_bool, device, False, func)
     if plan.always >= 0:
         value.kind = UNSIGNED
         value.u = plan.always
@@ -257,7 +257,7 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
             _run(engine, launch, plan.op, False, tensor.type, both, 2, target, func)
         else:
             _run(engine, launch, plan.op, False, tensor.type, operands, 2, target, func)
-    return made if out is None else out
+    return result if out is None else out
 
 
 cdef list _kinds_of(int op):

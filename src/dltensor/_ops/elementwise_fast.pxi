@@ -16,17 +16,17 @@ cdef inline bint _mixed(const void* target, int64_t target_bytes, const void* so
 cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes):
     """A new tensor for results of so many bytes, of the shape of `like`, which is in C order, and on its device."""
     cdef int i
-    cdef Tensor made = new_tensor(like.ndim)
-    made.impl.block = allocate(bytes)
-    if unlikely(made.impl.block == NULL):
+    cdef Tensor result = new_tensor(like.ndim)
+    result.impl.block = allocate(bytes)
+    if unlikely(result.impl.block == NULL):
         raise MemoryError(f"{_names[op]}: cannot allocate {bytes} bytes")
-    made.impl.dl.data = made.impl.block.data
-    made.impl.dl.dtype = type_table[to].dtype
-    made.impl.dl.device = like.device
+    result.impl.dl.data = result.impl.block.data
+    result.impl.dl.dtype = type_table[to].dtype
+    result.impl.dl.device = like.device
     for i in range(like.ndim):
-        made.impl.dl.shape[i] = like.shape[i]
-        made.impl.dl.strides[i] = like.strides[i]
-    return made
+        result.impl.dl.shape[i] = like.shape[i]
+        result.impl.dl.strides[i] = like.strides[i]
+    return result
 
 
 cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:

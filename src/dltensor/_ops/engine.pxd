@@ -150,7 +150,7 @@ cdef struct Engine:
     object (*same)(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count,
                    object out)
     int (*reduce_rows)(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
-                       int64_t inner, Tensor made) except -1
+                       int64_t inner, Tensor answer) except -1
     int (*fourier)(const FourierCall* call, Tensor x, Tensor out) except -1
 
 cdef void set_engine(const Engine* engine) noexcept

@@ -130,14 +130,14 @@ cdef int _read_number(object number, KeyItem* item) except -1:
 
 cdef Tensor _from_list(object items):
     """A list as an index array. NumPy counts an empty one as integers."""
-    cdef Tensor made
+    cdef Tensor result
     try:
-        made = asarray(items)
+        result = asarray(items)
     except OverflowError as error:
         raise IndexError(f"a list of indices must hold 64-bit integers: {error}") from None
-    if numel(made.impl.dl.ndim, made.impl.dl.shape) == 0:
-        return new_empty(made.impl.dl.ndim, made.impl.dl.shape, type_table[type_int64].dtype, _HOST, "__getitem__")
-    return made
+    if numel(result.impl.dl.ndim, result.impl.dl.shape) == 0:
+        return new_empty(result.impl.dl.ndim, result.impl.dl.shape, type_table[type_int64].dtype, _HOST, "__getitem__")
+    return result
 
 
 cdef object _read_item(object key, KeyItem* item):
@@ -305,13 +305,13 @@ cdef object _place_of(int64_t at, int ndim, const int64_t* shape):
 
 cdef int _raise_bad(BadIndex bad, const IndexPlan* plan, list read, str prefix) except -1:
     cdef const IndexedAxis* array = &plan.array[bad.array]
-    cdef Tensor given = read[array.item]
+    cdef Tensor index = read[array.item]
     cdef int d
     value = bad.value
     place = _place_of(bad.at, plan.spread, plan.spread_shape)
-    if given.impl.dl.dtype.code == 1 and value == 0x7FFFFFFFFFFFFFFF:  # what an index above it was clamped to
-        own = place[plan.spread - given.impl.dl.ndim:]
-        value = given.item(*[0 if given.impl.dl.shape[d] == 1 else own[d] for d in range(given.impl.dl.ndim)])
+    if index.impl.dl.dtype.code == 1 and value == 0x7FFFFFFFFFFFFFFF:  # what an index above it was clamped to
+        own = place[plan.spread - index.impl.dl.ndim:]
+        value = index.item(*[0 if index.impl.dl.shape[d] == 1 else own[d] for d in range(index.impl.dl.ndim)])
     raise IndexError(f"{prefix}index {value} is out of range for axis {array.axis} with size {array.size}, at position "
                      f"{place} of the index array")
 
@@ -442,17 +442,17 @@ cdef bint _takes_whole_mask(const IndexPlan* plan, const KeyItem* items, Tensor 
 cdef list _make_arrays(const IndexPlan* plan, list read, list masks, Tensor written, str func):
     """Describe each index array of a plan in memory."""
     cdef int k, item = -1
-    cdef Tensor given
+    cdef Tensor index
     cdef list arrays = [], parts = []
     for k in range(plan.arrays):
-        given = read[plan.array[k].item]
+        index = read[plan.array[k].item]
         if masks[plan.array[k].item] is not None:
             if plan.array[k].item != item:
                 item = plan.array[k].item
                 parts = (_positions(masks[item], 1, &plan.array[k].size, func) if plan.array[k].part < 0 else
-                         _positions(masks[item], given.impl.dl.ndim, given.impl.dl.shape, func))
-            given = parts[max(0, plan.array[k].part)]
-        arrays.append(_spread_indices(given, plan.spread, plan.spread_shape, written, func))
+                         _positions(masks[item], index.impl.dl.ndim, index.impl.dl.shape, func))
+            index = parts[max(0, plan.array[k].part)]
+        arrays.append(_spread_indices(index, plan.spread, plan.spread_shape, written, func))
     return arrays
 
 
@@ -521,7 +521,7 @@ cdef Tensor _short(Tensor t, Tensor key):
     cdef int64_t before[2]
     cdef int64_t width = item_bytes(t.impl.dl.dtype), row = width, n, count
     cdef int d, type = find_type(key.impl.dl.dtype), ndim = key.impl.dl.ndim
-    cdef Tensor made
+    cdef Tensor result
     if not _is_plain(t) or not _is_plain(key):
         return None
     n = numel(ndim, key.impl.dl.shape)
@@ -535,23 +535,23 @@ cdef Tensor _short(Tensor t, Tensor key):
             row *= t.impl.dl.shape[d]
         if row == 0 or n > SHORT_BYTES // row:
             return None
-        made = new_empty(ndim + t.impl.dl.ndim - 1, shape, t.impl.dl.dtype, _HOST, "__getitem__")
-        count = gather_rows(<char*>made.impl.dl.data, <const char*>t.impl.dl.data, <const int64_t*>key.impl.dl.data, n,
-                            t.impl.dl.shape[0], row)
-        return made if count == n else None
+        result = new_empty(ndim + t.impl.dl.ndim - 1, shape, t.impl.dl.dtype, _HOST, "__getitem__")
+        count = gather_rows(<char*>result.impl.dl.data, <const char*>t.impl.dl.data, <const int64_t*>key.impl.dl.data,
+                            n, t.impl.dl.shape[0], row)
+        return result if count == n else None
     if type != type_bool or not _is_short_mask(t, key, n, width):
         return None
     count = pack_mask(key.impl.dl.data, 1, 255, n, words, before)
-    made = new_empty(1, &count, t.impl.dl.dtype, _HOST, "__getitem__")
-    compress(made.impl.dl.data, t.impl.dl.data, width, n, words, before)
-    return made
+    result = new_empty(1, &count, t.impl.dl.dtype, _HOST, "__getitem__")
+    compress(result.impl.dl.data, t.impl.dl.data, width, n, words, before)
+    return result
 
 
 cdef object _get(Tensor t, object key):
     if type(key) is Tensor:
-        made = _short(t, <Tensor>key)
-        if made is not None:
-            return made
+        result = _short(t, <Tensor>key)
+        if result is not None:
+            return result
     return _read(t, key, "__getitem__", "", False)
 
 
@@ -562,10 +562,10 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
     cdef Indexed x
     cdef BadIndex bad
     cdef list read = [], masks = []
-    cdef Tensor made
+    cdef Tensor out
     if not _read_key(key, items, read, func):
-        made = _view(t, read)
-        return copied(made, func) if copy else made
+        out = _view(t, read)
+        return copied(out, func) if copy else out
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         _plan(t, items, read, masks, &plan, prefix, func)
         return _unpacked(t, func)[tuple(read)].astype(t.dtype)
@@ -666,7 +666,7 @@ cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
     cdef int64_t width = item_bytes(t.impl.dl.dtype), n, count, step = 0
     cdef int kind = find_type(key.impl.dl.dtype)
     cdef const char* source = element
-    cdef Tensor given
+    cdef Tensor values
     if not _is_plain(t) or not _is_plain(key):
         return False
     n = numel(key.impl.dl.ndim, key.impl.dl.shape)
@@ -677,12 +677,12 @@ cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
         return False
     check_writable(&t.impl.dl, t.impl.flags, "__setitem__")
     if type(value) is Tensor:
-        given = value
-        if (not _is_plain(given) or not same_dtype(given.impl.dl.dtype, t.impl.dl.dtype) or
-                _share_bytes(given, t) or kind == type_int64 and not _same_shape(given, key) or
-                kind == type_bool and given.impl.dl.ndim != 1):
+        values = value
+        if (not _is_plain(values) or not same_dtype(values.impl.dl.dtype, t.impl.dl.dtype) or
+                _share_bytes(values, t) or kind == type_int64 and not _same_shape(values, key) or
+                kind == type_bool and values.impl.dl.ndim != 1):
             return False
-        source = <const char*>given.impl.dl.data
+        source = <const char*>values.impl.dl.data
         step = 1
     elif PyFloat_CheckExact(value) or PyLong_CheckExact(value):
         store_python(element, 0, value, t.impl.dl.dtype, True, "__setitem__")
@@ -692,7 +692,7 @@ cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
         return scatter_few(<char*>t.impl.dl.data, source, step, width, <const int64_t*>key.impl.dl.data, n,
                            t.impl.dl.shape[0]) == n
     count = pack_mask(key.impl.dl.data, 1, 255, n, words, before)
-    if step != 0 and given.impl.dl.shape[0] != count:
+    if step != 0 and values.impl.dl.shape[0] != count:
         return False
     expand(t.impl.dl.data, source, step, width, n, words, before)
     return True
@@ -772,7 +772,7 @@ cdef object _assignable(object value, Tensor t, str func):
 
 cdef Tensor _as_source(Tensor t, object value, str func):
     """A value as elements of the dtype of `t`, where `t` is, in memory that `t` does not have."""
-    cdef Tensor made, source
+    cdef Tensor result, source
     if type(value) is Tensor:
         source = value
         if (is_same_place(source.impl.dl.device, t.impl.dl.device) and not _share_bytes(source, t) and
@@ -781,12 +781,12 @@ cdef Tensor _as_source(Tensor t, object value, str func):
                 source.impl.dl.dtype.lanes == t.impl.dl.dtype.lanes and
                 not (source.impl.flags ^ t.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED):
             return source
-        made = _new_like(t, source.impl.dl.ndim, source.impl.dl.shape, func)
-        assign(made, source, func)
-        return made
-    made = _new_like(t, 0, NULL, func)
-    assign_scalar(made, value, func)
-    return made
+        result = _new_like(t, source.impl.dl.ndim, source.impl.dl.shape, func)
+        assign(result, source, func)
+        return result
+    result = _new_like(t, 0, NULL, func)
+    assign_scalar(result, value, func)
+    return result
 
 
 cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list read, list masks, Tensor source,
@@ -1042,9 +1042,9 @@ def take(x, indices, /, *, axis=None, out=None):
     if type(x) is Tensor and type(indices) is Tensor and axis is None and out is None:
         t, at = x, indices
         if t.impl.dl.ndim == 1 and find_type(at.impl.dl.dtype) == type_int64:
-            made = _short(t, at)
-            if made is not None:
-                return made
+            result = _short(t, at)
+            if result is not None:
+                return result
     t, target = read_array(x, "take"), read_out(out, "take")
     if axis is None:
         if t.impl.dl.ndim != 1:
@@ -1183,7 +1183,7 @@ def nonzero(x, /):
     >>> [at.tolist() for at in dl.nonzero(dl.asarray([[0, 5], [7, 0]]))]
     [[0, 1], [1, 0]]
     """
-    cdef Tensor t = read_array(x, "nonzero"), made
+    cdef Tensor t = read_array(x, "nonzero"), result
     cdef int type = find_type(t.impl.dl.dtype)
     cdef uint64_t words[64]
     cdef int64_t before[2]
@@ -1197,10 +1197,10 @@ def nonzero(x, /):
             t.impl.dl.strides[0] == 1 or t.impl.dl.shape[0] <= 1)):
         n = t.impl.dl.shape[0]
         count = pack_mask(t.impl.dl.data, type_table[type].bytes, _significant(type), n, words, before)
-        made = _new_indices(1, &count, "nonzero")
-        to[0] = <int64_t*>made.impl.dl.data
+        result = _new_indices(1, &count, "nonzero")
+        to[0] = <int64_t*>result.impl.dl.data
         mask_positions(to, 1, t.impl.dl.shape, n, words, before)
-        return (made,)
+        return (result,)
     return tuple(_positions(_pack(t, type, "nonzero"), t.impl.dl.ndim, t.impl.dl.shape, "nonzero"))
 
 

@@ -260,7 +260,7 @@ def concat(arrays, /, axis=0):
     """
     cdef DLDataType dtype
     cdef list tensors = _listed(arrays, axis, &dtype, "concat")
-    cdef Tensor first, made, t
+    cdef Tensor first, result, t
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t start = 0
     cdef int along, ndim, d
@@ -287,11 +287,11 @@ def concat(arrays, /, axis=0):
     if total >= 1 << 63:
         raise ValueError(f"concat: an extent must be below 2^63, got {total}")
     shape[along] = total
-    made = new_empty(ndim, shape, dtype, first.impl.dl.device, "concat")
+    result = new_empty(ndim, shape, dtype, first.impl.dl.device, "concat")
     for t in tensors:
-        assign(_part(made, along, start, t.impl.dl.shape[along]), t, "concat")
+        assign(_part(result, along, start, t.impl.dl.shape[along]), t, "concat")
         start += t.impl.dl.shape[along]
-    return made
+    return result
 
 
 def stack(arrays, /, axis=0):
@@ -335,7 +335,7 @@ def stack(arrays, /, axis=0):
     """
     cdef DLDataType dtype
     cdef list tensors = _listed(arrays, axis, &dtype, "stack")
-    cdef Tensor first = tensors[0], made, t
+    cdef Tensor first = tensors[0], result, t
     cdef int64_t shape[MAX_DIMS + 1]
     cdef int along, ndim = first.impl.dl.ndim, d
     cdef int64_t position
@@ -355,10 +355,10 @@ def stack(arrays, /, axis=0):
     for d in range(ndim):
         shape[d if d < along else d + 1] = first.impl.dl.shape[d]
     shape[along] = len(tensors)
-    made = new_empty(ndim + 1, shape, dtype, first.impl.dl.device, "stack")
+    result = new_empty(ndim + 1, shape, dtype, first.impl.dl.device, "stack")
     for position, t in enumerate(tensors):
-        assign(_at(made, along, position), t, "stack")
-    return made
+        assign(_at(result, along, position), t, "stack")
+    return result
 
 
 def unstack(x, /, axis=0):
@@ -763,15 +763,15 @@ def roll(x, /, shift, axis=None):
     >>> dl.roll(dl.arange(5), 2)
     Tensor([3, 4, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = as_tensor(x), made
+    cdef Tensor t = as_tensor(x), result
     cdef int d
     cdef int64_t moved[MAX_DIMS]
     cdef list by, axes, shifts = sequence_of(shift, "shift", "roll")
     if axis is None:
         if shifts is not None:
             raise ValueError(f"roll: shift {shift} needs as many axes; without an axis it is one integer")
-        made = roll(reshaped(t, (-1,), None, "roll"), shift, axis=0)
-        return reshaped(made, t.shape, None, "roll")
+        result = roll(reshaped(t, (-1,), None, "roll"), shift, axis=0)
+        return reshaped(result, t.shape, None, "roll")
     # Read once: what they say may change, and so may the lists.
     axes = sequence_of(axis, "axis", "roll")
     axes = [axis_of(one, t.impl.dl.ndim, "roll") for one in ([axis] if axes is None else axes)]
@@ -786,21 +786,21 @@ def roll(x, /, shift, axis=None):
         by[where] += distance
     for d in range(t.impl.dl.ndim):
         moved[d] = by[d] % t.impl.dl.shape[d] if t.impl.dl.shape[d] else 0
-    made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.dtype, t.impl.dl.device, "roll")
-    _roll(made, t, moved, 0)
-    return made
+    result = new_empty(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.dtype, t.impl.dl.device, "roll")
+    _roll(result, t, moved, 0)
+    return result
 
 
-cdef int _roll(Tensor made, Tensor source, const int64_t* moved, int d) except -1:
+cdef int _roll(Tensor result, Tensor source, const int64_t* moved, int d) except -1:
     """Copy in pieces: along each dimension from `d` on two of them change places."""
     cdef int64_t size, by
     while d < source.impl.dl.ndim and moved[d] == 0:
         d += 1
     if d == source.impl.dl.ndim:
-        return assign(made, source, "roll")
+        return assign(result, source, "roll")
     size, by = source.impl.dl.shape[d], moved[d]
-    _roll(_part(made, d, by, size - by), _part(source, d, 0, size - by), moved, d + 1)
-    return _roll(_part(made, d, 0, by), _part(source, d, size - by, by), moved, d + 1)
+    _roll(_part(result, d, by, size - by), _part(source, d, 0, size - by), moved, d + 1)
+    return _roll(_part(result, d, 0, by), _part(source, d, size - by, by), moved, d + 1)
 
 
 def repeat(x, repeats, /, axis=None):
@@ -844,7 +844,7 @@ def repeat(x, repeats, /, axis=None):
     >>> dl.repeat(dl.arange(3), [0, 1, 2]).tolist()
     [1, 2, 2]
     """
-    cdef Tensor t = as_tensor(x), made
+    cdef Tensor t = as_tensor(x), result
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t size, start = 0, times, position
     cdef int along, d
@@ -868,19 +868,19 @@ def repeat(x, repeats, /, axis=None):
     for d in range(t.impl.dl.ndim):
         shape[d] = t.impl.dl.shape[d]
     shape[along] = total
-    made = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "repeat")
-    if made.size == 0:
-        return made
+    result = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "repeat")
+    if result.size == 0:
+        return result
     if is_packed(t.impl.dl.dtype, t.impl.flags):  # parts may begin inside a byte, where no view can
         return repeat(with_bytes(t), counts, axis=along).astype(t.dtype)
     if len(counts) != 1 or t.impl.dl.ndim == MAX_DIMS:
         for position, times in enumerate(counts if len(counts) != 1 else counts * size):
-            assign(_part(made, along, start, times), _part(t, along, position, 1), "repeat")
+            assign(_part(result, along, start, times), _part(t, along, position, 1), "repeat")
             start += times
     else:
         times = counts[0]
-        assign(_split(made, along, times), _split(t, along, 1), "repeat")
-    return made
+        assign(_split(result, along, times), _split(t, along, 1), "repeat")
+    return result
 
 
 cpdef Tensor with_bytes(Tensor x):
@@ -946,7 +946,7 @@ def tile(x, repetitions, /):
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]], shape=(2, 4), device=cpu, dtype=int64)
     """
-    cdef Tensor t = as_tensor(x), made
+    cdef Tensor t = as_tensor(x), out
     times = sequence_of(repetitions, "repetitions", "tile")
     times = [repetitions] if times is None else times
     if not all([hasattr(number, "__index__") for number in times]):
@@ -966,7 +966,7 @@ def tile(x, repetitions, /):
         before.append(size)
         after.append(size)
         result.append(size * count)
-    made = empty_for("tile", result, dtype_of(t.impl.dl.dtype), t.device)
-    if made.size > 0:
-        assign(reshaped(made, after, False, "tile"), reshaped(t, before, None, "tile"), "tile")
-    return made
+    out = empty_for("tile", result, dtype_of(t.impl.dl.dtype), t.device)
+    if out.size > 0:
+        assign(reshaped(out, after, False, "tile"), reshaped(t, before, None, "tile"), "tile")
+    return out

@@ -138,12 +138,12 @@ def matmul(x1, x2, /, out=None):
     """
     cdef Operand[3] operands
     cdef PyObject* used[3]
-    cdef PyObject* given[2]
+    cdef PyObject* arguments[2]
     cdef Operand* target = &operands[2]
     cdef DLDevice device
     cdef DLTensor a, b
     cdef Scalar one, zero
-    cdef list held
+    cdef list owners
     cdef int row, ndim, i
     cdef bint left_vector, right_vector
     cdef int ndims[2]
@@ -153,24 +153,24 @@ def matmul(x1, x2, /, out=None):
     cdef int64_t extended_b[4]
     cdef int64_t extended_out[MAX_DIMS_TWICE]
     cdef int count = 0
-    cdef Tensor made
+    cdef Tensor result
     if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
-        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, "matmul")
-        if made is not None:
-            return made
-    given[0], given[1] = <PyObject*>x1, <PyObject*>x2
-    held = read_operands(given, 2, <PyObject*>out if out is not None else NULL, operands, used, "matmul") or []
+        result = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, "matmul")
+        if result is not None:
+            return result
+    arguments[0], arguments[1] = <PyObject*>x1, <PyObject*>x2
+    owners = read_operands(arguments, 2, <PyObject*>out if out is not None else NULL, operands, used, "matmul") or []
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
     row = operands[0].type
     if row != operands[1].type or row < 0 or row >= computed_types:
         row = promote_operands(operands, 2, "matmul")
-        own_operands(used, 3 if out is not None else 2, operands, held, "matmul")  # a conversion may release the GIL
+        own_operands(used, 3 if out is not None else 2, operands, owners, "matmul")  # a conversion may release the GIL
         for i in range(2):
             if operands[i].type != row:
                 converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
-                held.append(converted)
+                owners.append(converted)
                 read_tensor(converted, &operands[i])
     if kind_order(row) == 0:
         raise TypeError("matmul: not defined for bool; astype() an integer first")
@@ -208,13 +208,13 @@ def matmul(x1, x2, /, out=None):
         _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
         _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
         return out
-    made = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
-    read_tensor(made, target)
+    result = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
+    read_tensor(result, target)
     _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
     if left_vector or right_vector:
-        made = made.reshape(tuple([shape[i] for i in range(ndim + 2)
-                                   if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
-    return made
+        result = result.reshape(tuple([shape[i] for i in range(ndim + 2)
+                                       if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
+    return result
 
 
 cdef void _insert_axes(DLTensor* view, int first, int second, int64_t* numbers) noexcept:
@@ -284,21 +284,21 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     """
     cdef Operand[3] operands
     cdef PyObject* used[3]
-    cdef PyObject* given[2]
+    cdef PyObject* arguments[2]
     cdef Operand* target = &operands[2]
     cdef DLDevice device
     cdef Scalar first, second
     cdef int64_t shape[MAX_DIMS]
-    cdef Tensor made = None
+    cdef Tensor result = None
     if (type(a) is Tensor and type(b) is Tensor and (c is None or type(c) is Tensor) and
             PyFloat_CheckExact(alpha) and PyFloat_AS_DOUBLE(alpha) == 1 and
             PyFloat_CheckExact(beta) and PyFloat_AS_DOUBLE(beta) == 0):
-        made = _small(<Tensor>a, <Tensor>b, <Tensor>c, "gemm")
-        if made is not None:
-            return made
+        result = _small(<Tensor>a, <Tensor>b, <Tensor>c, "gemm")
+        if result is not None:
+            return result
     alpha, beta = plain_number(alpha, "gemm"), plain_number(beta, "gemm")
-    given[0], given[1] = <PyObject*>a, <PyObject*>b
-    _held = read_operands(given, 2, <PyObject*>c if c is not None else NULL, operands, used, "gemm")
+    arguments[0], arguments[1] = <PyObject*>a, <PyObject*>b
+    _owners = read_operands(arguments, 2, <PyObject*>c if c is not None else NULL, operands, used, "gemm")
     if operands[0].number or operands[1].number or operands[0].view.ndim != 2 or operands[1].view.ndim != 2:
         raise ValueError(f"gemm: a and b must have 2 dimensions, got "
                          f"{'a number' if operands[0].number else _shape_of(&operands[0].view)} and "
@@ -319,8 +319,8 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     if c is None:
         if beta != 0:
             raise ValueError(f"gemm: beta is {beta} and there is no c to multiply; give c, or beta=0")
-        made = new_empty(2, shape, operands[0].view.dtype, device, "gemm")
-        read_tensor(made, target)
+        result = new_empty(2, shape, operands[0].view.dtype, device, "gemm")
+        read_tensor(result, target)
     else:
         if target.view.ndim != 2 or target.view.shape[0] != shape[0] or target.view.shape[1] != shape[1]:
             raise ValueError(f"gemm: shape of c must match a @ b, which is {(shape[0], shape[1])}, got "
@@ -328,7 +328,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
         if target.type != operands[0].type:
             raise TypeError(f"gemm: a and b are {dtype_of(operands[0].view.dtype)}, c is {dtype_of(target.view.dtype)}")
     _product(&operands[0], &operands[1], target, device, first, second, "gemm")
-    return made if c is None else c
+    return result if c is None else c
 
 
 cdef object _matmul(object a, object b, object out):

@@ -403,9 +403,9 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     if len(parts) > 1 and n > 0:
         dtype = common_dtype("diff", parts)
         x = concat([part.astype(dtype) for part in parts], axis=axis)
-    made = x
+    result = x
     before = (slice(None),) * axis
     minus = ops.bitwise_xor if isdtype(x.dtype, "bool") else ops.subtract
     for _ in range(min(n, x.shape[axis])):
-        made = minus(made[(*before, slice(1, None))], made[(*before, slice(None, -1))])
-    return made.copy() if made is x else made
+        result = minus(result[(*before, slice(1, None))], result[(*before, slice(None, -1))])
+    return result.copy() if result is x else result

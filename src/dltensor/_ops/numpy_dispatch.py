@@ -50,8 +50,8 @@ _OWN_NAMES = {
 
 def _both(a, b, out=(None, None)):
     a, b = (x if isinstance(x, (Tensor, int, float, complex)) else asarray(x) for x in (a, b))  # each is read once
-    made = _functions.floor_divide(a, b), _functions.remainder(a, b)
-    return tuple(half if to is None else copy(half, to) for half, to in zip(made, out, strict=True))
+    result = _functions.floor_divide(a, b), _functions.remainder(a, b)
+    return tuple(half if to is None else copy(half, to) for half, to in zip(result, out, strict=True))
 
 
 def _matmul(a, b, out=None):
@@ -110,8 +110,8 @@ def call_ufunc(ufunc, method, inputs, kwargs):
     function = _UFUNCS.get(ufunc)
     subclass = any(issubclass(kind, numpy.ndarray) and kind not in _PLAIN for kind in kinds)
     if function is None or subclass or kwargs.keys() - {"out"}:
-        made = _by_numpy(ufunc, inputs, kwargs)
-        return made if subclass else numpy_results.as_tensors(made)
+        result = _by_numpy(ufunc, inputs, kwargs)
+        return result if subclass else numpy_results.as_tensors(result)
     operands = [asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs]
     if not outputs:
         return function(*operands)
@@ -139,8 +139,8 @@ def _like(create):
         filling = () if create is not creation.full_like else (fill_value,)
         if shape is None:
             return create(a, *filling, **options)
-        made = empty(shape, dtype=asarray(a).dtype if dtype is None else dtype, device=options["device"])
-        return create(made, *filling)
+        result = empty(shape, dtype=asarray(a).dtype if dtype is None else dtype, device=options["device"])
+        return create(result, *filling)
 
     if create is creation.full_like:
         return call
@@ -487,20 +487,20 @@ def call_function(func, types, args, kwargs):
         kwargs = {name: value for name, value in kwargs.items() if name not in ("out", "dtype") or value is not None}
         try:
             signature.bind(*args, **kwargs)
-            made = function(*args, **kwargs)
+            result = function(*args, **kwargs)
         except _Refusal:
             raise
         except TypeError:
-            made = NotImplemented
+            result = NotImplemented
         except LinAlgError as error:
             raise numpy.linalg.LinAlgError(str(error)) from None  # what callers of NumPy catch
-        if made is not NotImplemented:
-            return made
+        if result is not NotImplemented:
+            return result
     if not hasattr(func, "_implementation"):  # numpy.zeros(3, like=t) and its relatives
         return asarray(func(*args, **kwargs))
     # Past the dispatch, which would come back here for tensors that are hidden in unknown sequences.
-    made = _by_numpy(lambda *args, **kwargs: _PROBE.__array_function__(func, (), args, kwargs), args, kwargs)
-    return numpy_results.as_tensors(made) if func in _WITH_TENSORS and _PLAIN.issuperset(types) else made
+    result = _by_numpy(lambda *args, **kwargs: _PROBE.__array_function__(func, (), args, kwargs), args, kwargs)
+    return numpy_results.as_tensors(result) if func in _WITH_TENSORS and _PLAIN.issuperset(types) else result
 
 
 _PROBE = numpy.empty(0)
@@ -515,11 +515,11 @@ def _by_numpy(function, args, kwargs):
     kwargs = {name: _with_arrays(value) for name, value in kwargs.items() if name != "out"}
     if out is not None:
         kwargs["out"] = arrays if isinstance(out, tuple) else arrays[0]
-    made = function(*map(_with_arrays, args), **kwargs)
+    result = function(*map(_with_arrays, args), **kwargs)
     tensors = {id(array): x for array, x in zip(arrays, outputs, strict=True) if isinstance(x, Tensor)}
-    if type(made) is tuple:
-        return tuple(tensors.get(id(one), one) for one in made)
-    return tensors.get(id(made), made)
+    if type(result) is tuple:
+        return tuple(tensors.get(id(one), one) for one in result)
+    return tensors.get(id(result), result)
 
 
 def _with_arrays(x):

@@ -173,24 +173,24 @@ def _example(row):
         return []
     arguments, elements, dtype = EXAMPLES[row["row"]]
     size = elements.count(",") + 1
-    given = _tensors(arguments)
+    tensors = _tensors(arguments)
     if row["swapped"]:
-        given.reverse()
+        tensors.reverse()
     return [
         "",
         "Examples",
         "--------",
-        f">>> dl.{row['name']}({', '.join(given)})",
+        f">>> dl.{row['name']}({', '.join(tensors)})",
         f"Tensor({elements}, shape=({size},), device=cpu, dtype={dtype})",
     ]
 
 
 def _tensors(arguments):
     """Split the operands of an example, each list as a call of asarray()."""
-    made = []
+    result = []
     for part in arguments.replace("], ", "]; ").split("; "):
         tensor, _, numbers = part.partition("]")
         if part.startswith("["):
-            made.append(f"dl.asarray({tensor}])")
-        made += [number for number in (numbers if part.startswith("[") else part).split(", ") if number]
-    return made
+            result.append(f"dl.asarray({tensor}])")
+        result += [number for number in (numbers if part.startswith("[") else part).split(", ") if number]
+    return result

@@ -100,7 +100,7 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
     None when that is not so.
     """
     cdef Tensor x = <Tensor>arguments.x
-    cdef Tensor made
+    cdef Tensor result
     cdef int64_t n = 1, rows = 1, bytes
     cdef int64_t axis = 0
     cdef int overflow = 0
@@ -136,28 +136,28 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
     to = _results[reduction][type]
     if to < 0:
         return None
-    made = new_tensor(ndim if keepdims else left)
+    result = new_tensor(ndim if keepdims else left)
     bytes = rows * type_table[to].bytes
-    made.impl.block = allocate(bytes)
-    if made.impl.block == NULL:
+    result.impl.block = allocate(bytes)
+    if result.impl.block == NULL:
         raise MemoryError(f"{_names[reduction]}: cannot allocate {bytes} bytes")
-    made.impl.dl.data = made.impl.block.data
-    made.impl.dl.dtype = type_table[to].dtype
-    made.impl.dl.device = x.impl.dl.device
+    result.impl.dl.data = result.impl.block.data
+    result.impl.dl.dtype = type_table[to].dtype
+    result.impl.dl.device = x.impl.dl.device
     bytes = 1
     for i in range((ndim if keepdims else left) - 1, -1, -1):
-        made.impl.dl.shape[i] = x.impl.dl.shape[i] if i < left else 1
-        made.impl.dl.strides[i] = bytes
-        bytes *= made.impl.dl.shape[i]
-    if not reduce_runs(reduction, type, x.impl.dl.data, n, rows, correction, made.impl.dl.data):
+        result.impl.dl.shape[i] = x.impl.dl.shape[i] if i < left else 1
+        result.impl.dl.strides[i] = bytes
+        bytes *= result.impl.dl.shape[i]
+    if not reduce_runs(reduction, type, x.impl.dl.data, n, rows, correction, result.impl.dl.data):
         return None
-    return made
+    return result
 
 
 cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double correction):
     """The same of a CUDA tensor of any size, over all axes or one."""
     cdef Tensor x = <Tensor>arguments.x
-    cdef Tensor made
+    cdef Tensor result
     cdef const Engine* engine
     cdef const int64_t* shape
     cdef const int64_t* strides
@@ -210,9 +210,9 @@ cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double
         return None
     if whole:
         count, outer = n, 1
-    made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
+    result = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
     if keepdims or not whole:
-        to_shape, to_strides = made.impl.dl.shape, made.impl.dl.strides
+        to_shape, to_strides = result.impl.dl.shape, result.impl.dl.strides
         for i in range(ndim - 1, -1, -1):
             if whole or i == along:
                 if not keepdims:
@@ -227,8 +227,8 @@ cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double
     engine = loaded_engine()
     if engine == NULL:
         engine = engine_of(x.impl.dl.device, _names[reduction])
-    engine.reduce_rows(reduction, type, to, correction, x, outer, count, inner, made)
-    return made
+    engine.reduce_rows(reduction, type, to, correction, x, outer, count, inner, result)
+    return result
 
 
 cdef object reduce_any(int reduction, ReduceArguments* arguments):
@@ -238,9 +238,9 @@ cdef object reduce_any(int reduction, ReduceArguments* arguments):
             (arguments.saturate == NULL or <object>arguments.saturate is False)):
         if _is_given(arguments.correction):
             correction = _read_correction(<object>arguments.correction, _names[reduction])
-        made = _plain(reduction, arguments, correction)
-        if made is not None:
-            return made
+        result = _plain(reduction, arguments, correction)
+        if result is not None:
+            return result
     return _general(reduction, arguments)
 
 
@@ -318,7 +318,7 @@ cdef object _general(int reduction, ReduceArguments* arguments):
         count = 2
     if _is_given(arguments.out):
         output = arguments.out
-    _held = read_operands(passed, count, output, operands, used, func)
+    _owners = read_operands(passed, count, output, operands, used, func)
     if operands[0].number:
         element = read_array(<object>arguments.x, func)
         arguments.x = <PyObject*>element
@@ -528,7 +528,7 @@ def rounded_sum(x, axes, dtype, str func):
     options.correction = 0.0
     options.initial = NULL
     options.result = find_type(wanted)
-    _held = read_operands(&operand, 1, NULL, operands, &used, func)
+    _owners = read_operands(&operand, 1, NULL, operands, &used, func)
     common_device(operands, 1, &device, func)
     return _reduce(reduction_sum, &options, operands[0].type, options.result, operands, 1, None,
                    _read_axes(axes, operands[0].view.ndim, False, func), False, device, func)

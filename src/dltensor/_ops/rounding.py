@@ -35,14 +35,14 @@ def round_tensor(t, ndigits):
     wide = astype(t, "complex128" if t.dtype.code == DataTypeCode.kDLComplex else "float64")
     # Beyond 10^308 the power overflows, and the result is the value itself or 0.
     if ndigits > 308:
-        made = wide
+        result = wide
     elif ndigits < -308:
-        made = multiply(wide, 0.0)
+        result = multiply(wide, 0.0)
     elif ndigits >= 0:
-        made = divide(nearest(multiply(wide, 10.0**ndigits)), 10.0**ndigits)
+        result = divide(nearest(multiply(wide, 10.0**ndigits)), 10.0**ndigits)
     else:
-        made = multiply(nearest(divide(wide, 10.0**-ndigits)), 10.0**-ndigits)
-    return astype(where(isfinite(made), made, wide), t.dtype)
+        result = multiply(nearest(divide(wide, 10.0**-ndigits)), 10.0**-ndigits)
+    return astype(where(isfinite(result), result, wide), t.dtype)
 
 
 def round_to(x, decimals, out):
@@ -70,8 +70,8 @@ def _round_integers(t, ndigits):
     step = 10**-ndigits
     if step >= 2**63:
         # Only 10^19 is in reach of some number, and int64 lacks it: one by one, as Python's integers.
-        made = asarray([round(number, ndigits) % 2**64 for number in wide.ravel().tolist()], dtype="uint64")
-        return astype(made.view(wide.dtype).reshape(t.shape).to(t.device), t.dtype)
+        result = asarray([round(number, ndigits) % 2**64 for number in wide.ravel().tolist()], dtype="uint64")
+        return astype(result.view(wide.dtype).reshape(t.shape).to(t.device), t.dtype)
     whole = floor_divide(wide, step)
     rest = subtract(wide, multiply(whole, step))
     short = subtract(step, rest)

@@ -24,7 +24,7 @@ cdef int _saturated_type(int op, Operand* operands, int count, str func) except 
     return type
 
 
-cdef bint _needs_real(Operand* operands, int count, int type, list held):
+cdef bint _needs_real(Operand* operands, int count, int type, list values):
     """Test whether a number is not an integer of the dtype, so that the exact real result must be rounded."""
     cdef int i
     cdef DLDataType dtype = type_table[type].dtype
@@ -32,7 +32,7 @@ cdef bint _needs_real(Operand* operands, int count, int type, list held):
         return False
     low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
     for i in range(count):
-        if operands[i].number and not (isinstance(held[i], int) and low <= held[i] <= high):
+        if operands[i].number and not (isinstance(values[i], int) and low <= values[i] <= high):
             return True
     return False
 

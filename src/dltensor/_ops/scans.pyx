@@ -2,16 +2,15 @@
 """Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
+from .._core.convert cimport read_array
 from .._core.indexing cimport axis_of
 from .._core.native cimport MAX_DIMS, Status, computed_types, find_type, numel, type_table
-
 from .._core.tensor cimport Tensor
 from .._core.types cimport dtype_of, read_dtype
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Scan, check_device, engine_at, finish,
                       release_gil)
 
-from .._core.convert import asarray
 from .._core.tensor import set_functions
 from .._core.types import DTYPES
 from .dtypes import isdtype
@@ -29,8 +28,8 @@ cdef extern from "native/cpu/scan/scan.h" namespace "dlt" nogil:
 
 cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
     """The dtype of running results of the elements of `x`, or the one that is asked for."""
-    cdef int given = find_type(x.impl.dl.dtype)
-    if given < 0 or given >= computed_types:
+    cdef int row = find_type(x.impl.dl.dtype)
+    if row < 0 or row >= computed_types:
         raise TypeError(f"{func}: {x.dtype} has no arithmetic; convert with astype() first")
     if op == MAXIMUM or op == MINIMUM:
         if isdtype(x.dtype, "complex floating"):
@@ -82,9 +81,9 @@ cdef int _scan(Scan op, Tensor x, int axis, Tensor out, str func) except -1:
     return finish(state, status, launch, func)
 
 
-cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, bint saturate,
+cdef object _accumulate(Scan op, object argument, object axis, object dtype, bint initial, object out, bint saturate,
                         str func):
-    cdef Tensor x = <Tensor>given if type(given) is Tensor else asarray(given)
+    cdef Tensor x = read_array(argument, func)
     cdef Tensor target, result, written
     cdef int64_t shape[MAX_DIMS]
     cdef int ndim = x.impl.dl.ndim, along, row, d

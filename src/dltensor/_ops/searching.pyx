@@ -13,7 +13,7 @@ from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
 
-from .sorting cimport as_operand, beside, computed_tensor, converted, ordered_anywhere, rest_of
+from .sorting cimport as_operand, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
 
 from .._core.foreign_text import quoted
 from .casting import cast, where
@@ -99,7 +99,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     if rest:
         after = rest > 0
     if sorter is not None:
-        order = beside(read_array(sorter, "searchsorted"), values, "searchsorted", "sorter", "x1")
+        order = on_same_device(read_array(sorter, "searchsorted"), values, "searchsorted", "sorter", "x1")
         if order.shape != values.shape:
             raise ValueError(f"searchsorted: sorter must have the shape of x1, {values.shape}, got {order.shape}")
         _check_integers(order, "searchsorted", "sorter")
@@ -163,7 +163,7 @@ cdef Tensor _weights_of(object weights, Tensor x, str func):
     cdef Tensor t
     if weights is None:
         return None
-    t = beside(ordered_anywhere(weights, func, "weights"), x, func, "weights", "x")
+    t = on_same_device(ordered_anywhere(weights, func, "weights"), x, func, "weights", "x")
     if t.shape != x.shape:
         raise ValueError(f"{func}: weights must have the shape of x, {x.shape}, got {t.shape}")
     return converted(t, type_float64, func)
@@ -271,7 +271,7 @@ def count_between(edges, x, weights, func):
         `weights` has another shape than `x`.
     """
     cdef Tensor t = ordered_anywhere(x, func), counts, read_weights
-    cdef Tensor borders = beside(ordered_anywhere(edges, func, "bins"), t, func, "bins", "x")
+    cdef Tensor borders = on_same_device(ordered_anywhere(edges, func, "bins"), t, func, "bins", "x")
     cdef int64_t shape[1]
     cdef Status status
     cdef double* sums = NULL

@@ -47,7 +47,7 @@ cdef Tensor ordered_anywhere(object x, str func, str what="x"):
     return _check_order(computed_tensor(x, func), func, what)
 
 
-cdef Tensor beside(Tensor t, Tensor other, str func, str what, str name):
+cdef Tensor on_same_device(Tensor t, Tensor other, str func, str what, str name):
     """The tensor `what`, which must be where the tensor `name` is."""
     if is_same_place(t.impl.dl.device, other.impl.dl.device):
         return t
@@ -79,7 +79,7 @@ cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
     if type(x) in (bool, int, float, complex):
         number = _number_beside(x, other, func)
         return number if is_same_place(number.impl.dl.device, other.impl.dl.device) else number.to(other.device)
-    return beside(computed_tensor(x, func), other, func, what, name)
+    return on_same_device(computed_tensor(x, func), other, func, what, name)
 
 
 cdef int rest_of(object x, Tensor t) except -2:
@@ -347,7 +347,7 @@ def statistics_of_order(x, axis, places):
         A place is outside of the axis.
     """
     cdef Tensor t = ordered_anywhere(x, "quantile")
-    cdef Tensor made, wanted
+    cdef Tensor result, wanted
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim, along
     cdef Status status
@@ -365,11 +365,11 @@ def statistics_of_order(x, axis, places):
         shape[i] = len(places) if i == along else t.impl.dl.shape[i]
     if not is_host(<int>t.impl.dl.device.device_type):  # a device selects nothing: it sorts
         return _statistics_of_sorted(t, along, places)
-    made = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "quantile")
+    result = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "quantile")
     with nogil:
-        status = order_statistics(made.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
+        status = order_statistics(result.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
     check_status(status, "quantile")
-    return made
+    return result
 
 
 cdef Tensor _statistics_of_sorted(Tensor t, int axis, object places):

@@ -29,9 +29,9 @@ def _float64_of(x, func):
     return x.astype("float64", copy=False), dtype_of_statistic(x.dtype, None)
 
 
-def _finished(made, dtype, out, func):
+def _finished(result, dtype, out, func):
     """The result in its dtype, or `out` after it was written there."""
-    return written(made.astype(dtype, copy=False), out, func)
+    return written(result.astype(dtype, copy=False), out, func)
 
 
 def ptp(x, /, *, axis=None, keepdims=False, out=None):
@@ -257,10 +257,10 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     greatest = reductions.max(wide, axis=axes, keepdims=True, initial=-float("inf"))
     greatest = where(ops.isfinite(greatest), greatest, 0.0)
     rest = _rest(ops.exp(ops.subtract(wide, greatest)), axes)
-    made = ops.add(ops.log1p(rest), greatest)
+    result = ops.add(ops.log1p(rest), greatest)
     if not keepdims:
-        made = reshape(made, [made.shape[k] for k in range(x.ndim) if k not in axes])
-    return _finished(made, dtype, out, "logsumexp")
+        result = reshape(result, [result.shape[k] for k in range(x.ndim) if k not in axes])
+    return _finished(result, dtype, out, "logsumexp")
 
 
 def _rest(exponentials, axes):
@@ -319,9 +319,9 @@ def softmax(x, /, *, axis=None, out=None):
     """
     x, axes = _read(x, axis, "softmax")
     wide, dtype = _float64_of(x, "softmax")
-    made = ops.exp(_less_greatest(wide, axes))
-    made = ops.divide(made, reductions.sum(made, axis=axes, keepdims=True))
-    return _finished(made, dtype, out, "softmax")
+    result = ops.exp(_less_greatest(wide, axes))
+    result = ops.divide(result, reductions.sum(result, axis=axes, keepdims=True))
+    return _finished(result, dtype, out, "softmax")
 
 
 def log_softmax(x, /, *, axis=None, out=None):
@@ -371,5 +371,5 @@ def log_softmax(x, /, *, axis=None, out=None):
     x, axes = _read(x, axis, "log_softmax")
     wide, dtype = _float64_of(x, "log_softmax")
     less = _less_greatest(wide, axes)
-    made = ops.subtract(less, ops.log1p(_rest(ops.exp(less), axes)))
-    return _finished(made, dtype, out, "log_softmax")
+    result = ops.subtract(less, ops.log1p(_rest(ops.exp(less), axes)))
+    return _finished(result, dtype, out, "log_softmax")

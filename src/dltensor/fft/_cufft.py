@@ -22,18 +22,18 @@ def _run(x, axes, dtype, size, forward, fresh=False):
     if fresh or not moved.is_contiguous:
         moved = moved.copy()
     last = size // 2 + 1 if x.dtype.name not in _REAL_OF else size
-    made = empty((*moved.shape[:-1], last), dtype=dtype, device=x.device)
-    transform(moved, made, (*moved.shape[len(kept) : -1], size), forward)
-    return permute_dims(made, tuple(order.index(axis) for axis in range(x.ndim)))
+    result = empty((*moved.shape[:-1], last), dtype=dtype, device=x.device)
+    transform(moved, result, (*moved.shape[len(kept) : -1], size), forward)
+    return permute_dims(result, tuple(order.index(axis) for axis in range(x.ndim)))
 
 
-def _scaled(made, n, forward, norm):
+def _scaled(result, n, forward, norm):
     """Divided by 1, the root of the number of transformed elements, or that number; in C order."""
     if norm == "ortho":
-        return ops.divide(made, float(n) ** 0.5)
+        return ops.divide(result, float(n) ** 0.5)
     if forward == (norm == "forward"):
-        return ops.divide(made, float(n))
-    return made if made.is_contiguous else made.copy()
+        return ops.divide(result, float(n))
+    return result if result.is_contiguous else result.copy()
 
 
 def _complex(x, axes, forward):
@@ -52,10 +52,10 @@ def complex_to_complex(x, axes, forward, norm):
 def real_to_complex(x, axes, forward, norm):
     """Transform real numbers; of the last axis n // 2 + 1 elements remain."""
     dtype = DTYPES[_COMPLEX_OF[x.dtype.name]]
-    made = _complex(_run(x, axes[-1:], dtype, x.shape[axes[-1]], True), axes[:-1], True)
+    result = _complex(_run(x, axes[-1:], dtype, x.shape[axes[-1]], True), axes[:-1], True)
     if not forward:
-        made = ops.conj(made)
-    return _scaled(made, prod(x.shape[axis] for axis in axes), forward, norm)
+        result = ops.conj(result)
+    return _scaled(result, prod(x.shape[axis] for axis in axes), forward, norm)
 
 
 def complex_to_real(x, axes, size, forward, norm):

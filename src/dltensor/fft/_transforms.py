@@ -87,15 +87,15 @@ def _fitted(func, x, axes, sizes):
     x = x[tuple(slice(0, size) for size in shape)]
     if shape == x.shape:
         return x
-    made = zeros(shape, dtype=x.dtype, device=x.device)
-    made[tuple(slice(0, size) for size in x.shape)] = x
-    return made
+    result = zeros(shape, dtype=x.dtype, device=x.device)
+    result[tuple(slice(0, size) for size in x.shape)] = x
+    return result
 
 
 def _tensor(array, dtype):
     """The tensor over an array of the library, which only NumPy before 2.0 gives in another dtype."""
-    made = from_dlpack(array)
-    return made if made.dtype is dtype else made.astype(dtype, copy=False)
+    result = from_dlpack(array)
+    return result if result.dtype is dtype else result.astype(dtype, copy=False)
 
 
 def _library(x):
@@ -259,9 +259,9 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
     if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        made = _few("fft", x, False)
-        if made is not None:
-            return made
+        result = _few("fft", x, False)
+        if result is not None:
+            return result
     x = _operand("fft", x)
     return _complex("fft", x, *_one("fft", x, n, axis), norm, True)
 
@@ -313,9 +313,9 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     Tensor([1., 1., 1., 1.], shape=(4,), device=cpu, dtype=float32)
     """
     if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        made = _few("ifft", x, False)
-        if made is not None:
-            return made
+        result = _few("ifft", x, False)
+        if result is not None:
+            return result
     x = _operand("ifft", x)
     return _complex("ifft", x, *_one("ifft", x, n, axis), norm, False)
 
@@ -473,9 +473,9 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     Tensor([ 8., -2.,  0.], shape=(3,), device=cpu, dtype=float32)
     """
     if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        made = _few("rfft", x, True)
-        if made is not None:
-            return made
+        result = _few("rfft", x, True)
+        if result is not None:
+            return result
     x = _operand("rfft", x, real=True)
     return _halved("rfft", x, *_one("rfft", x, n, axis), norm, True)
 
@@ -747,9 +747,9 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     Tensor([1., 2., 3.], shape=(3,), device=cpu, dtype=float32)
     """
     if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        made = _few("ihfft", x, True)
-        if made is not None:
-            return made
+        result = _few("ihfft", x, True)
+        if result is not None:
+            return result
     x = _operand("ihfft", x, real=True)
     return _halved("ihfft", x, *_one("ihfft", x, n, axis), norm, False)
 

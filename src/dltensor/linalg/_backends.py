@@ -41,7 +41,7 @@ def by_numpy(name, matrix, **options):
     import numpy
 
     try:
-        made = getattr(numpy.linalg, name)(matrix, **options)
+        result = getattr(numpy.linalg, name)(matrix, **options)
     except numpy.linalg.LinAlgError:
         return None
-    return tuple(made) if isinstance(made, tuple) else (made,)
+    return tuple(result) if isinstance(result, tuple) else (result,)

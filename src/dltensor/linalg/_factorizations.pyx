@@ -133,12 +133,12 @@ cdef Tensor _made(Tensor like, int batch_dims, int dims, int64_t first, int64_t 
     return result_for(None, like, batch_dims + dims, shape, element, func)
 
 
-cdef object _delivered(object made, object dtype, object out, str func):
+cdef object _delivered(object result, object dtype, object out, str func):
     """The result, rounded to a 16-bit dtype, or `out` after it was written there."""
     if dtype is not None:
-        real = made.dtype.name in _PARTS and dtype.name not in _NARROW
-        made = made.astype(_PARTS[made.dtype.name] if real else dtype)
-    return written(made, out, func)
+        real = result.dtype.name in _PARTS and dtype.name not in _NARROW
+        result = result.astype(_PARTS[result.dtype.name] if real else dtype)
+    return written(result, out, func)
 
 
 def which(index, batch):
@@ -220,7 +220,7 @@ cdef class _Call:
             raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} {what}")
         return 0
 
-    cdef int check_singular(self, Tensor made, str func) except -1:
+    cdef int check_singular(self, Tensor result, str func) except -1:
         """Raise for the first singular matrix; those with NaN or infinity give NaN."""
         cdef int64_t i = self.first_failed(0), n = self.x.impl.dl.shape[self.x.impl.dl.ndim - 1]
         cdef int64_t width = type_table[self.batch.type].bytes
@@ -231,7 +231,7 @@ cdef class _Call:
             place = i * n * n * width if matrix is self.x else 0
             if all_finite(self.batch.type, n * n, <char*>matrix.impl.dl.data + place):
                 raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} is singular")
-            made.reshape((self.batch.count, -1))[i] = float("nan")
+            result.reshape((self.batch.count, -1))[i] = float("nan")
             i = self.first_failed(i + 1)
         return 0
 
@@ -293,17 +293,17 @@ def det(x, /, *, out=None):
     >>> dl.linalg.det(dl.asarray([[4.0, 2.0], [1.0, 3.0]]))
     Tensor(10., shape=(), device=cpu, dtype=float32)
     """
-    cdef Tensor a, made
+    cdef Tensor a, result
     cdef _Call call
     cdef int64_t n
     a, dtype = _read(x, True, "det")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     if n == 0:
         return _delivered(ones(a.shape[:-2], dtype=a.dtype, device=a.device), dtype, out, "det")
-    made = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "det")
+    result = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "det")
     call = _Call(a, "det")
-    call.run(Factor.determinant, n, n, 0, False, made, None, None, False, "det")
-    return made if out is None and dtype is None else _delivered(made, dtype, out, "det")
+    call.run(Factor.determinant, n, n, 0, False, result, None, None, False, "det")
+    return result if out is None and dtype is None else _delivered(result, dtype, out, "det")
 
 
 def slogdet(x, /):
@@ -399,17 +399,17 @@ def inv(x, /, *, out=None):
     Tensor([[0.5 , 0.  ],
             [0.  , 0.25]], shape=(2, 2), device=cpu, dtype=float32)
     """
-    cdef Tensor a, made
+    cdef Tensor a, result
     cdef _Call call
     cdef int64_t n
     a, dtype = _read(x, True, "inv")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
-    made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "inv")
+    result = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "inv")
     call = _Call(a, "inv")
     if n > 0:
-        call.run(Factor.inverse, n, n, n, False, made, None, None, True, "inv")
-        call.check_singular(made, "inv")
-    return made if out is None and dtype is None else _delivered(made, dtype, out, "inv")
+        call.run(Factor.inverse, n, n, n, False, result, None, None, True, "inv")
+        call.check_singular(result, "inv")
+    return result if out is None and dtype is None else _delivered(result, dtype, out, "inv")
 
 
 def solve(x1, x2, /, *, out=None):
@@ -488,8 +488,8 @@ def solve(x1, x2, /, *, out=None):
     if b.size:
         call.run(Factor.solve, n, n, k, False, b, None, None, True, "solve")
         call.check_singular(b, "solve")
-    made = b.reshape((*batch, n)) if vector else b
-    return made if out is None and narrow is None else _delivered(made, narrow, out, "solve")
+    result = b.reshape((*batch, n)) if vector else b
+    return result if out is None and narrow is None else _delivered(result, narrow, out, "solve")
 
 
 def cholesky(x, /, *, upper=False, out=None):
@@ -535,20 +535,20 @@ def cholesky(x, /, *, upper=False, out=None):
     Tensor([[2., 0.],
             [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
-    cdef Tensor a, made
+    cdef Tensor a, result
     cdef _Call call
     cdef int64_t n
     cdef bint high = bool(upper)
     a, dtype = _read(x, True, "cholesky")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
-    made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "cholesky")
+    result = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "cholesky")
     call = _Call(a, "cholesky")
     if n > 0:
-        call.run(Factor.cholesky, n, n, 0, high, made, None, None, True, "cholesky")
+        call.run(Factor.cholesky, n, n, 0, high, result, None, None, True, "cholesky")
         if call.by_columns(n):
-            made = triu(made) if high else tril(made)
+            result = triu(result) if high else tril(result)
         call.check("cholesky", "is not positive definite")
-    return made if out is None and dtype is None else _delivered(made, dtype, out, "cholesky")
+    return result if out is None and dtype is None else _delivered(result, dtype, out, "cholesky")
 
 
 # -- QR ---------------------------------------------------------------------------------------------------------------
@@ -636,10 +636,10 @@ cdef int _by_numpy(_Call call, str func, dict options, list results, str what) e
     flat = call.x.reshape((call.batch.count, *call.x.shape[-2:]))
     into = [t.reshape((call.batch.count, *t.shape[call.x.ndim - 2:])) for t in results]
     for i in range(call.batch.count):
-        made = by_numpy(func, flat[i].numpy(), **options)
-        if made is None:
+        result = by_numpy(func, flat[i].numpy(), **options)
+        if result is None:
             raise LinAlgError(f"{func}: {which(i, call.x.shape[:-2])} {what}")
-        for to, array in zip(into, made, strict=True):
+        for to, array in zip(into, result, strict=True):
             to[i] = asarray(array).astype(to.dtype)
     return 0
 
@@ -1031,7 +1031,7 @@ def euclidean(x, int kept=0):
 
     None where `x` is something else: what takes longer is left to the caller.
     """
-    cdef Tensor t, made
+    cdef Tensor t, result
     cdef int64_t rows, n
     if type(x) is not Tensor:
         return None
@@ -1040,10 +1040,10 @@ def euclidean(x, int kept=0):
             not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)):
         return None
     rows, n = numel(kept, t.impl.dl.shape), numel(t.impl.dl.ndim - kept, t.impl.dl.shape + kept)
-    made = _made(t, kept, 0, 0, 0, "real", "vector_norm")
+    result = _made(t, kept, 0, 0, 0, "real", "vector_norm")
     if rows * n < KEEP_GIL_ELEMENTS * 16:
-        norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, made.impl.dl.data)
+        norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, result.impl.dl.data)
     else:
         with nogil:
-            norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, made.impl.dl.data)
-    return made
+            norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, result.impl.dl.data)
+    return result

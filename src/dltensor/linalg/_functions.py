@@ -67,9 +67,9 @@ def _matrices(x, func):
         raise ValueError(f"{func}: expected a matrix or a batch of matrices, got shape {x.shape}")
 
 
-def _finished(made, dtype, out, func):
+def _finished(result, dtype, out, func):
     """The result in the 16-bit dtype of the operand, or `out` after it was written there."""
-    return written(made.astype(dtype) if dtype.name in _NARROW else made, out, func)
+    return written(result.astype(dtype) if dtype.name in _NARROW else result, out, func)
 
 
 def diagonal(x, /, *, offset=0):
@@ -168,8 +168,8 @@ def trace(x, /, *, offset=0, dtype=None, out=None):
     x = asarray(x)
     _matrices(x, "trace")
     check_computes(x, "trace")
-    made = sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
-    return written(made, out, "trace")
+    result = sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
+    return written(result, out, "trace")
 
 
 def _power_norm(x, axes, keepdims, ord):
@@ -178,8 +178,8 @@ def _power_norm(x, axes, keepdims, ord):
     largest = max(size, axis=axes, keepdims=True, initial=0.0)
     by = where(ops.logical_and(ops.isfinite(largest), ops.greater(largest, 0.0)), largest, 1.0)
     total = sum(ops.pow(ops.divide(size, by), float(ord)), axis=axes, keepdims=True)
-    made = ops.multiply(ops.pow(total, 1.0 / ord), by)
-    return made if keepdims else reshape(made, tuple(s for i, s in enumerate(made.shape) if i not in axes))
+    result = ops.multiply(ops.pow(total, 1.0 / ord), by)
+    return result if keepdims else reshape(result, tuple(s for i, s in enumerate(result.shape) if i not in axes))
 
 
 def _norms_by_sums(x, kept):
@@ -213,8 +213,8 @@ def _vector_norm(x, axes, keepdims, ord):
         order = (*kept, *axes)
         moved = x if order == tuple(range(x.ndim)) else permute_dims(x, order)
         moved = moved.copy() if not moved.is_contiguous else moved
-        made = euclidean(moved, len(kept)) if on_host(x) else _norms_by_sums(moved, len(kept))
-        return reshape(made, tuple(1 if i in axes else s for i, s in enumerate(x.shape))) if keepdims else made
+        result = euclidean(moved, len(kept)) if on_host(x) else _norms_by_sums(moved, len(kept))
+        return reshape(result, tuple(1 if i in axes else s for i, s in enumerate(x.shape))) if keepdims else result
     axes = tuple(axes)
     if ord == _INF:
         return max(ops.abs(x), axis=axes, keepdims=keepdims, initial=0.0)
@@ -287,17 +287,17 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     Tensor(5., shape=(), device=cpu, dtype=float32)
     """
     if axis is None and keepdims is False and type(ord) is int and ord == 2:
-        made = euclidean(x)
-        if made is not None:
-            return written(made, out, "vector_norm")
+        result = euclidean(x)
+        if result is not None:
+            return written(result, out, "vector_norm")
     x, dtype = _operand(x, "vector_norm")
     ord, keepdims = _order(ord, "vector_norm"), bool(keepdims)
     axes = axes_of(range(x.ndim) if axis is None else axis, x.ndim, "vector_norm")
     if not axes:
-        made = ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype)
+        result = ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype)
     else:
-        made = _vector_norm(x, axes, keepdims, ord)
-    return _finished(made, dtype, out, "vector_norm")
+        result = _vector_norm(x, axes, keepdims, ord)
+    return _finished(result, dtype, out, "vector_norm")
 
 
 _ORDERS = ("fro", "nuc", 1, -1, 2, -2, _INF, -_INF)
@@ -311,8 +311,8 @@ def _by_singular_values(x, ord):
         return _vector_norm(x, [x.ndim - 2, x.ndim - 1], False, 2)
     finite = all_of(ops.isfinite(x), axis=(-2, -1))
     values = svdvals(where(finite[..., None, None], x, _eye_like(x)))
-    made = sum(values, axis=-1) if ord == "nuc" else values[..., 0 if ord == 2 else -1]
-    return where(finite, made, float("nan"))
+    result = sum(values, axis=-1) if ord == "nuc" else values[..., 0 if ord == 2 else -1]
+    return where(finite, result, float("nan"))
 
 
 def _eye_like(x):
@@ -372,13 +372,13 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
         raise ValueError(f"matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got {quoted(ord)}")
     rows, columns = x.ndim - 2, x.ndim - 1
     if ord == "fro":
-        made = _vector_norm(x, [rows, columns], False, 2)
+        result = _vector_norm(x, [rows, columns], False, 2)
     elif ord in ("nuc", 2, -2):
-        made = _by_singular_values(x, ord)
+        result = _by_singular_values(x, ord)
     else:
         sums = sum(ops.abs(x), axis=rows if abs(ord) == 1 else columns)
-        made = max(sums, axis=-1, initial=0.0) if ord > 0 else min(sums, axis=-1)
-    return _finished(made[..., None, None] if keepdims else made, dtype, out, "matrix_norm")
+        result = max(sums, axis=-1, initial=0.0) if ord > 0 else min(sums, axis=-1)
+    return _finished(result[..., None, None] if keepdims else result, dtype, out, "matrix_norm")
 
 
 def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
@@ -424,9 +424,9 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     Tensor(5., shape=(), device=cpu, dtype=float32)
     """
     if ord is None and axis is None and keepdims is False:
-        made = euclidean(x)
-        if made is not None:
-            return written(made, out, "norm")
+        result = euclidean(x)
+        if result is not None:
+            return written(result, out, "norm")
     _operand(x := asarray(x), "norm")
     if ord is None:
         return written(vector_norm(x, axis=axis, keepdims=keepdims), out, "norm")
@@ -438,10 +438,10 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
             f"norm: ord {quoted(ord)} is of vectors or matrices, got {len(axes)} dimensions of shape {x.shape}"
         )
     kept = [k for k in range(x.ndim) if k not in axes]
-    made = matrix_norm(permute_dims(x, (*kept, *axes)), ord=ord)
+    result = matrix_norm(permute_dims(x, (*kept, *axes)), ord=ord)
     if keepdims:
-        made = reshape(made, tuple(1 if k in axes else s for k, s in enumerate(x.shape)))
-    return written(made, out, "norm")
+        result = reshape(result, tuple(1 if k in axes else s for k, s in enumerate(x.shape)))
+    return written(result, out, "norm")
 
 
 def matrix_power(x, n, /, *, out=None):
@@ -494,18 +494,18 @@ def matrix_power(x, n, /, *, out=None):
     n = integer_of(n, "n", "matrix_power")
     if n < 0:
         x, n = inv(x), -n
-    made = None
+    result = None
     while n:
         if n & 1:
-            made = x if made is None else matmul(made, x)
+            result = x if result is None else matmul(result, x)
         n >>= 1
         if n:
             x = matmul(x, x)
-    if made is None:
-        made = broadcast_to(_eye_like(x), x.shape)
+    if result is None:
+        result = broadcast_to(_eye_like(x), x.shape)
     if out is None and dtype.name not in _NARROW:
-        return made.copy()
-    return _finished(made, dtype, out, "matrix_power")
+        return result.copy()
+    return _finished(result, dtype, out, "matrix_power")
 
 
 def _cutoff(x, dtype, values, rtol):
@@ -567,8 +567,8 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     x, dtype = _operand(x, "matrix_rank")
     _matrices(x, "matrix_rank")
     values = svdvals(x)
-    made = count_nonzero(ops.greater(values, _cutoff(x, dtype, values, rtol)), axis=-1)
-    return written(made, out, "matrix_rank")
+    result = count_nonzero(ops.greater(values, _cutoff(x, dtype, values, rtol)), axis=-1)
+    return written(result, out, "matrix_rank")
 
 
 def pinv(x, /, *, rtol=None, out=None):

@@ -140,10 +140,10 @@ def _hash(numbers):
     words += [0] * (-count % 4)
     key = (0, 0)
     for i in range(0, len(words), 4):
-        made = philox(words[i : i + 4], key)
-        key = made[0] ^ words[i], made[1] ^ words[i + 1]
-    made = philox((count & 0xffffffff, count >> 32, 0, 0xffffffff), key)
-    return made[0] | made[1] << 32, made[2] | made[3] << 32
+        result = philox(words[i : i + 4], key)
+        key = result[0] ^ words[i], result[1] ^ words[i + 1]
+    result = philox((count & 0xffffffff, count >> 32, 0, 0xffffffff), key)
+    return result[0] | result[1] << 32, result[2] | result[3] << 32
 
 
 cdef double _number(object value, str what, str func) except? -1:
@@ -209,8 +209,8 @@ cdef class Generator:
 
     def __init__(self, seed=None, *, stream=None):
         if seed is None:
-            given = urandom(16)
-            key, found = int.from_bytes(given[:8], "little"), int.from_bytes(given[8:], "little")
+            entropy = urandom(16)
+            key, found = int.from_bytes(entropy[:8], "little"), int.from_bytes(entropy[8:], "little")
         elif hasattr(type(seed), "__index__"):
             key, found = index(seed), 0
             if not 0 <= key < 1 << 64:
@@ -572,15 +572,15 @@ cdef class Generator:
 
     cdef Tensor _permutation(self, int64_t n, str func):
         """The integers below n in random order."""
-        cdef Tensor made = empty(n, dtype="int64")
+        cdef Tensor result = empty(n, dtype="int64")
         cdef Sequence sequence
-        cdef int64_t* data = <int64_t*>made.impl.dl.data
+        cdef int64_t* data = <int64_t*>result.impl.dl.data
         cdef int words = 2 if n >> 32 else 1
         cdef uint64_t start = self._reserve(max(0, n - 1), words, func)
         sequence.key, sequence.stream = self._key, self._stream
         with nogil:
             permute(sequence, start, n, data)
-        return made
+        return result
 
     cdef Tensor _distinct(self, int64_t n, int64_t count, str func):
         """The first `count` of the integers below n in random order."""
@@ -707,8 +707,8 @@ cdef class Generator:
         else:
             entries = _entries(asarray(x), "choice")
             n = entries.shape[0]
-        made = empty_for("choice", shape, DTYPES["int64"])
-        count = made.size
+        result = empty_for("choice", shape, DTYPES["int64"])
+        count = result.size
         weights = None if p is None else _weights(p, n)
         if entries is not None and weights is not None and not on_host(weights) and weights.device != entries.device:
             raise DeviceError(f"choice: x is on {entries.device} and p on {weights.device}; move one with to()")
@@ -718,21 +718,21 @@ cdef class Generator:
             raise ValueError(f"choice: {count} of {most} entries{above}; expected "
                              f"{'at least one entry' if replace else 'no more than there are, or replace=True'}")
         if count == 0:
-            chosen = made if weights is None else made.to(weights.device)
+            chosen = result if weights is None else result.to(weights.device)
         elif weights is None:
-            chosen = (self.integers(n, shape=made.shape) if replace else self._distinct(n, count, "choice"))
+            chosen = (self.integers(n, shape=result.shape) if replace else self._distinct(n, count, "choice"))
         else:
             chosen = self._weighted(weights, count, replace)
-        chosen = chosen.reshape(made.shape)
+        chosen = chosen.reshape(result.shape)
         if entries is None:
             return chosen
-        return take(entries, chosen.reshape((count,)), axis=0).reshape((*made.shape, *entries.shape[1:]))
+        return take(entries, chosen.reshape((count,)), axis=0).reshape((*result.shape, *entries.shape[1:]))
 
     cdef object _weighted(self, Tensor weights, int64_t count, bint replace):
         """Indices by weight."""
         cdef int64_t n = weights.size
-        cdef Tensor keys, sums, made = empty(count, dtype="int64")
-        cdef int64_t* data = <int64_t*>made.impl.dl.data
+        cdef Tensor keys, sums, result = empty(count, dtype="int64")
+        cdef int64_t* data = <int64_t*>result.impl.dl.data
         cdef bint done = True
         if not on_host(weights):
             return self._weighted_by_search(weights, count, replace)
@@ -741,13 +741,13 @@ cdef class Generator:
             keys = self.random(count, dtype="float64")
             with nogil:
                 choose_weighted(<double*>sums.impl.dl.data, n, <double*>keys.impl.dl.data, count, data)
-            return made
+            return result
         keys = where(weights > 0, self.exponential(shape=n, dtype="float64") / weights, INFINITY).astype("float64")
         with nogil:
             done = smallest(<double*>keys.impl.dl.data, n, count, data)
         if not done:
             raise MemoryError(f"choice: no memory for {n} indices")
-        return made
+        return result
 
     cdef object _weighted_by_search(self, Tensor weights, int64_t count, bint replace):
         """The same where the weights are: choose_weighted() and smallest() of the engine by searches and sorts."""
@@ -794,14 +794,14 @@ cdef class Generator:
         with cython.critical_section(self):
             first = self._children
             self._children += count
-        made = []
+        result = []
         for number in range(first, first + count):
             check_signals(number - first)
             words = philox((number & 0xffffffff, number >> 32 | <uint64_t>children << 24,
                             self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
             child = Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
-            made.append(child)
-        return made
+            result.append(child)
+        return result
 
     def jump(self, n, /):
         """Move forward in the sequence without making values.
