@@ -202,16 +202,16 @@ def test_the_language_means_what_it_says(text, answer):
 def test_a_broken_data_file_is_refused_with_the_row(tmp_path):
     head = '[framework.f]\ndistribution = "f"\nmodule = "f"\nmeasured = ["1", "2"]\n[widen]\n'
     row = (
-        '[[quirk]]\nid = "f.x"\nframework = "f"\nrole = "consumer"\nwhen = "readonly"\noutcome = "ignored"\n'
-        'effect = "e"\nremedy = "r"\nsource = "measured"\nfirst = "1"\nlast = "2"\n'
+        '[[quirk]]\nid = "f.x"\nrole = "consumer"\nwhen = "readonly"\noutcome = "ignored"\n'
+        'effect = "e"\nremedy = "r"\nfirst = "1"\nlast = "2"\n'
     )
     path = tmp_path / "q.toml"
     for text, words in (
         (row.replace('"consumer"', '"eater"'), "role must be one of"),
         (row.replace('"ignored"', '"odd"'), "outcome must be one of"),
-        (row.replace('work = "f"', 'work = "g"'), "framework must be one of"),
+        (row.replace('"f.x"', '"g.x"'), "framework must be one of"),
         (row.replace('first = "1"', 'first = "0.9"'), "first and last must be among the measured versions"),
-        (row.replace('last = "2"\n', ""), "first and last must be among the measured versions"),
+        (row.replace('last = "2"', 'last = "3"'), "first and last must be among the measured versions"),
         (row + row, "several quirks"),
     ):
         path.write_text(head + text)

@@ -2,6 +2,7 @@
 """The content of a struct, read element by element without a framework: bit patterns, values, addresses."""
 
 import itertools
+import math
 import struct as packing
 from dataclasses import dataclass
 
@@ -29,11 +30,8 @@ def strides_of(struct):
     """Strides in elements, those of C order where the pointer is NULL."""
     if struct.strides is not None:
         return struct.strides
-    strides, step = [], 1
-    for extent in reversed(struct.shape or ()):
-        strides.insert(0, step)
-        step *= extent
-    return tuple(strides)
+    shape = struct.shape or ()
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def patterns(struct):

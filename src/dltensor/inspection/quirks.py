@@ -14,43 +14,45 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+# Each fact with its value for a tensor that every consumer accepts.
 FACTS = {
-    "producer": "the framework that the object comes from, '' when unknown",
-    "readonly": "READ_ONLY is set, or the producer's arrays never change",
-    "copied": "IS_COPIED is set",
-    "padded": "IS_SUBBYTE_TYPE_PADDED is set",
-    "contiguous": "C order",
-    "compact": "no gaps and no repeats, whatever the order of axes",
-    "negative_strides": "an axis of two or more elements runs backwards",
-    "zero_strides": "an axis of two or more elements repeats the same memory",
-    "overlapping": "elements may share memory without a zero stride",
-    "odd_single_strides": "an axis of one element has another stride than C order",
-    "strides_null": "strides are NULL although there are axes",
-    "byte_offset": "the field, in bytes",
-    "offset_remainder": "byte_offset modulo the item size",
-    "alignment": "the largest power of two, up to 4096, that divides the address of the first element",
-    "misaligned": "the first element is not at a multiple of its own size",
-    "data_null": "data is NULL",
-    "size": "number of elements",
-    "ndim": "number of axes",
-    "dtype": "name of the element type, lanes left out",
-    "code": "DLDataTypeCode",
-    "bits": "width of a lane",
-    "lanes": "number of lanes",
-    "device": "name of the device without its number",
-    "device_id": "its number",
-    "host": "the host can read the memory",
-    "offers_versioned": "some call of __dlpack__ gives a versioned capsule",
-    "offers_legacy": "__dlpack__() gives a legacy capsule",
-    "has_table": "the type publishes a usable exchange table",
-    "has_device_method": "__dlpack_device__ is there and answers",
-    "version_major": "of the versioned struct, 0 without one",
-    "version_minor": "of the versioned struct, 0 without one",
-    "deleter_null": "the struct has no deleter",
-    "context_null": "the struct has no manager_ctx",
-    "conjugated": "the lazy conjugate bit is set",
-    "negated": "the lazy negative bit is set",
+    "producer": ("", "the framework that the object comes from, '' when unknown"),
+    "readonly": (False, "READ_ONLY is set, or the producer's arrays never change"),
+    "copied": (False, "IS_COPIED is set"),
+    "padded": (False, "IS_SUBBYTE_TYPE_PADDED is set"),
+    "contiguous": (True, "C order"),
+    "compact": (True, "no gaps and no repeats, whatever the order of axes"),
+    "negative_strides": (False, "an axis of two or more elements runs backwards"),
+    "zero_strides": (False, "an axis of two or more elements repeats the same memory"),
+    "overlapping": (False, "elements may share memory without a zero stride"),
+    "odd_single_strides": (False, "an axis of one element has another stride than C order"),
+    "strides_null": (False, "strides are NULL although there are axes"),
+    "byte_offset": (0, "the field, in bytes"),
+    "offset_remainder": (0, "byte_offset modulo the item size"),
+    "alignment": (4096, "the largest power of two, up to 4096, that divides the address of the first element"),
+    "misaligned": (False, "the first element is not at a multiple of its own size"),
+    "data_null": (False, "data is NULL"),
+    "size": (6, "number of elements"),
+    "ndim": (2, "number of axes"),
+    "dtype": ("float32", "name of the element type, lanes left out"),
+    "code": (2, "DLDataTypeCode"),
+    "bits": (32, "width of a lane"),
+    "lanes": (1, "number of lanes"),
+    "device": ("cpu", "name of the device without its number"),
+    "device_id": (0, "its number"),
+    "host": (True, "the host can read the memory"),
+    "offers_versioned": (True, "some call of __dlpack__ gives a versioned capsule"),
+    "offers_legacy": (True, "__dlpack__() gives a legacy capsule"),
+    "has_table": (True, "the type publishes a usable exchange table"),
+    "has_device_method": (True, "__dlpack_device__ is there and answers"),
+    "version_major": (1, "of the versioned struct, 0 without one"),
+    "version_minor": (3, "of the versioned struct, 0 without one"),
+    "deleter_null": (False, "the struct has no deleter"),
+    "context_null": (False, "the struct has no manager_ctx"),
+    "conjugated": (False, "the lazy conjugate bit is set"),
+    "negated": (False, "the lazy negative bit is set"),
 }
+NEUTRAL = {name: value for name, (value, _) in FACTS.items()}
 
 OUTCOMES = {
     "refused": "raises",
@@ -79,20 +81,8 @@ _COMPARISONS = {
 
 
 class Condition:
-    """A condition of quirks.toml, read once.
+    """A condition of quirks.toml, parsed and checked: ValueError names a part that the language does not have.
 
-    Parameters
-    ----------
-    text : str
-
-    Raises
-    ------
-    ValueError
-        The text is not a condition; the message names what is not part of the language.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.quirks import Condition
     >>> Condition("readonly and bits in [8, 16]")({"readonly": True, "bits": 16})
     True
     """
@@ -165,20 +155,8 @@ _STAGES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": 
 
 
 def version_key(text):
-    """Return a version in comparable form, or None when the text is not a version.
+    """Return a version in comparable form without its local part (``+cpu``), or None when the text is not a version.
 
-    Parameters
-    ----------
-    text : str
-        As pip writes versions; what follows a plus sign says how it was built and does not count.
-
-    Returns
-    -------
-    tuple or None
-
-    Examples
-    --------
-    >>> from dltensor.inspection.quirks import version_key
     >>> version_key("2.13.0+cpu") == version_key("2.13") < version_key("2.14.0rc1") < version_key("2.14.0")
     True
     """
@@ -193,19 +171,10 @@ def version_key(text):
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework that was measured: how pip and Python call it, and on which versions.
+    """A framework that was measured: its name for pip and for Python, and the measured versions, oldest first.
 
-    Attributes
-    ----------
-    name : str
-    distribution : str
-    module : str
-    measured : tuple of str
-        The versions on which every row was tried, oldest first.
-    take : str or None
-        The expression that imports ``x``, None where only the producer was looked at.
-    once : bool
-        Whether its objects can be exported a single time only.
+    `take` is the expression that imports ``x``, None where only the producer was measured; `once` marks a framework
+    whose objects can be exported a single time only.
     """
 
     name: str
@@ -228,18 +197,8 @@ class Framework:
 class Quirk:
     """One behaviour of some versions of one framework with some tensors.
 
-    Attributes
-    ----------
-    id : str
-    framework : Framework
-    role : "consumer" or "producer"
-    when : Condition
-    outcome : str, a key of `OUTCOMES`
-    effect, remedy, source : str
-    first, last : str
-        The oldest and the newest of the measured versions that do it.
-    adapt : dict
-        The arguments of `dltensor.adapt` that make the tensor readable.
+    `first` and `last` are the oldest and the newest measured version with it, `outcome` is a key of `OUTCOMES`, and
+    `adapt` holds the arguments of `dltensor.adapt` that make the tensor readable.
     """
 
     id: str
@@ -261,21 +220,10 @@ class Quirk:
         return later[0] if later else None
 
     def concerns(self, number):
-        """Test whether a version of the framework does it.
+        """Test whether a version of the framework has the quirk: True from `first` to `last`.
 
-        Parameters
-        ----------
-        number : str or None
+        None, unknown, outside of that when the version was not measured and a neighbouring measured one has it.
 
-        Returns
-        -------
-        bool or None
-            True from `first` to `last`. None outside of that when the version was not measured and the measured one
-            before or after it does it.
-
-        Examples
-        --------
-        >>> from dltensor.inspection.quirks import load
         >>> row, = [row for row in load().rows if row.id == "torch.negative_strides"]
         >>> [row.concerns(number) for number in ("2.13.0+cpu", "2.14.0", "2.14.1", "2.20")]
         [True, None, False, False]
@@ -291,83 +239,53 @@ class Quirk:
         return None if any(first <= one <= last for one in neighbours) else False
 
     def applies(self, facts):
-        """Return whether the quirk is about a tensor, whatever is installed.
-
-        Raises
-        ------
-        KeyError
-            A fact is missing; `facts_of` of this package gives all.
-        """
+        """Test whether the quirk is about a tensor with these facts, whatever is installed."""
         return (self.role == "consumer" or facts["producer"] == self.framework.name) and self.when(facts)
 
 
 @dataclass(frozen=True)
 class Quirks:
-    """The data file: its frameworks, its quirks, and the common dtype for each rarely supported one.
-
-    Attributes
-    ----------
-    frameworks : dict of str to Framework
-    rows : tuple of Quirk
-    widen : dict of str to str
-    """
+    """The content of quirks.toml: frameworks by name, all quirks, and a common dtype for each rarely supported one."""
 
     frameworks: dict
     rows: tuple
     widen: dict
 
     def about(self, facts, framework=None):
-        """The quirks that concern a tensor, of one framework or of all; quirks that the installed version does not
-        have are left out.
-
-        Raises
-        ------
-        KeyError
-            A fact is missing.
-        """
+        """Return the quirks that concern a tensor, of one framework or of all, without those that the installed version
+        does not have."""
         rows = [row for row in self.rows if framework in (None, row.framework.name) and row.applies(facts)]
         return [row for row in rows if row.concerns(row.framework.installed) is not False]
 
 
 @cache
 def load(path=None):
-    """Read the data file of the package, or another one.
+    """Read the data file of the package, or another one. ValueError names the row that is wrong.
 
-    Returns
-    -------
-    Quirks
-
-    Raises
-    ------
-    ValueError
-        The file is not TOML, a condition is invalid, or a row names no known framework, role, outcome or version.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.quirks import load
-    >>> load().frameworks["torch"].distribution
-    'torch'
+    >>> load().frameworks["tvm_ffi"].distribution
+    'apache-tvm-ffi'
     """
     path = Path(path or Path(__file__).with_name("quirks.toml"))
     data = tomllib.loads(path.read_text("utf-8"))
     frameworks = {
-        name: Framework(name, **row | {"measured": tuple(row["measured"])}) for name, row in data["framework"].items()
+        name: Framework(name, **{"distribution": name, "module": name} | row | {"measured": tuple(row["measured"])})
+        for name, row in data["framework"].items()
     }
     rows = []
     for row in data["quirk"]:
-        where = f"{path.name}, quirk {row.get('id')!r}"
+        where, framework = f"{path.name}, quirk {row.get('id')!r}", str(row.get("id")).partition(".")[0]
+        row = {"role": "consumer", "source": "measured"} | row | {"framework": framework}
         for key, known in (("framework", frameworks), ("role", ("consumer", "producer")), ("outcome", OUTCOMES)):
             if row.get(key) not in known:
                 raise ValueError(f"{where}: {key} must be one of {', '.join(known)}, got {row.get(key)!r}")
-        measured = frameworks[row["framework"]].measured
-        if not {row.get("first"), row.get("last")} <= set(measured) or measured != tuple(
-            sorted(measured, key=version_key)
-        ):
+        measured = frameworks[framework].measured
+        row = {"first": measured[0], "last": measured[-1]} | row
+        if not {row["first"], row["last"]} <= set(measured) or list(measured) != sorted(measured, key=version_key):
             raise ValueError(
                 f"{where}: first and last must be among the measured versions, oldest first: {', '.join(measured)}; "
-                f"got {row.get('first')!r} and {row.get('last')!r}"
+                f"got {row['first']!r} and {row['last']!r}"
             )
-        rows.append(Quirk(**row | {"framework": frameworks[row["framework"]], "when": Condition(row["when"])}))
+        rows.append(Quirk(**row | {"framework": frameworks[framework], "when": Condition(row["when"])}))
     names = [row.id for row in rows]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"{path.name}: several quirks are named {', '.join(sorted(twice))}")

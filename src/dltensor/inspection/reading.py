@@ -3,6 +3,7 @@
 device."""
 
 import sys
+from math import prod
 
 from .. import Device, asarray, from_arrow
 from .._core.foreign_text import describe_error, first_line
@@ -16,9 +17,10 @@ from .._core.introspect import (
     read_table,
     symbol_of,
 )
+from .._core.layout import is_contiguous
 from .._core.types import DLPACK_VERSION, HOST_TYPES, dtype_text
 from .describe import alignment, bytes_words, findings_of, is_compact
-from .quirks import load
+from .quirks import NEUTRAL, load
 from .report import Call, Consequence, Report, Table
 
 # A copy that an inspection may ask for; larger ones are left out and named.
@@ -37,44 +39,6 @@ SIGNATURES = (
 )
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__", "__arrow_c_device_stream__")
 _OLDER = ("__array_interface__", "__cuda_array_interface__", *_ARROW, "__array__", "__array_namespace__")
-# A tensor that every consumer accepts.
-NEUTRAL = {
-    "producer": "",
-    "readonly": False,
-    "copied": False,
-    "padded": False,
-    "contiguous": True,
-    "compact": True,
-    "negative_strides": False,
-    "zero_strides": False,
-    "overlapping": False,
-    "odd_single_strides": False,
-    "strides_null": False,
-    "byte_offset": 0,
-    "offset_remainder": 0,
-    "alignment": 4096,
-    "misaligned": False,
-    "data_null": False,
-    "size": 6,
-    "ndim": 2,
-    "dtype": "float32",
-    "code": 2,
-    "bits": 32,
-    "lanes": 1,
-    "device": "cpu",
-    "device_id": 0,
-    "host": True,
-    "offers_versioned": True,
-    "offers_legacy": True,
-    "has_table": True,
-    "has_device_method": True,
-    "version_major": 1,
-    "version_minor": 3,
-    "deleter_null": False,
-    "context_null": False,
-    "conjugated": False,
-    "negated": False,
-}
 # Types whose module is not named as the framework is.
 _ROOTS = {"jaxlib": "jax", "dlpack": "pydlpack", "cuda": "cuda_core"}
 # Producers whose arrays never change, although their legacy capsules cannot say so.
@@ -256,13 +220,10 @@ def _ownership(x, report):
 
 
 def facts_of(report, x=None):
-    """Return what the conditions of quirks are evaluated on, or {} when there is no readable tensor.
+    """Return the facts for the conditions of quirks, or {} when there is no readable tensor.
 
-    Parameters
-    ----------
-    report : Report, whose struct, calls and tables are filled in
-    x : object, optional
-        What was inspected; torch's lazy bits are asked of it.
+    The struct, calls and tables of the report are filled in. The lazy bits of torch are read from `x`, the inspected
+    object.
     """
     struct = report.struct
     if struct is None:
@@ -278,13 +239,9 @@ def facts_of(report, x=None):
     versioned = [export for export in exports if export["layout"] == "DLManagedTensorVersioned"]
     legacy = any(export["layout"] == "DLManagedTensor" for export in exports)
     shape = struct["shape"]
-    strides, step = struct["strides"], 1
+    strides = struct["strides"]
     if strides is None:
-        made = []
-        for size in reversed(shape):
-            made.append(step)
-            step *= size
-        strides = tuple(reversed(made))
+        strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
     moving = [stride for size, stride in zip(shape, strides, strict=True) if size > 1]
     extent = struct["extent"]
     width = max(1, (bits * lanes + 7) // 8)
@@ -293,12 +250,7 @@ def facts_of(report, x=None):
         device = str(Device(struct["device"][0], max(struct["device"][1], 0))).partition(":")[0]
     except (ValueError, TypeError, OverflowError):
         device = str(struct["device"][0])
-    size = 1
-    for extent_ in shape:
-        size *= extent_
     capsule = report.subject == "capsule"
-    from .._core.layout import is_contiguous
-
     valid = all(n >= 0 for n in shape)
     return {
         "producer": report.framework,
@@ -319,7 +271,7 @@ def facts_of(report, x=None):
         "alignment": alignment(start) if extent is None or extent["size"] else 4096,
         "misaligned": "data.alignment" in rules,
         "data_null": struct["data"] == 0,
-        "size": size,
+        "size": prod(shape),
         "ndim": struct["ndim"],
         "dtype": dtype_text(code, bits) if bits else "",
         "code": code,
