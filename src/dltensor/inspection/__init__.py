@@ -101,26 +101,14 @@ def validate(obj: object, /) -> list[Finding]:
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     from .command import arguments
 
     arguments(parser)
 
 
 def run(options):
-    """Inspect what the options name, print it, and return the exit status.
-
-    Raises
-    ------
-    OSError
-        The output cannot be written.
-    """
+    """Inspect what the options name, print it, and return the exit status."""
     from .command import run
 
     return run(options)

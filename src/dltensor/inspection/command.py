@@ -14,13 +14,7 @@ from .text import show
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     parser.usage = "dltensor inspect [--json] [--html FILE] EXPR|FILE"
     parser.add_argument("what", metavar="EXPR|FILE", help="'module:expression', or a .npy, .npz or .safetensors file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
@@ -28,13 +22,7 @@ def arguments(parser):
 
 
 def run(options):
-    """Inspect what the options name, print it, and return the exit status: 0 usable, 1 not usable, 2 not readable.
-
-    Raises
-    ------
-    OutputError
-        The output cannot be written.
-    """
+    """Inspect what the options name, print it, and return the exit status: 0 usable, 1 not usable, 2 not readable."""
     # So that a module of the working directory is found, as `python -c` would find it.
     if "" not in sys.path:
         sys.path.insert(0, "")

@@ -35,18 +35,6 @@ def _apart(order, shape, strides):
 def axis_words(shape, strides):
     """Describe the stride of each axis.
 
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    IndexError
-        There are fewer strides than extents.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import axis_words
     >>> axis_words((4,), (-2,)), axis_words((3, 4), (0, 1))
     (['every second element, backwards'], ['broadcast: the same elements 3 times', 'contiguous'])
     """
@@ -76,13 +64,7 @@ def axis_words(shape, strides):
 
 
 def is_compact(shape, strides):
-    """Return whether elements fill their memory without gaps or repeats, in whatever order of axes.
-
-    Raises
-    ------
-    IndexError
-        There are fewer strides than extents.
-    """
+    """Test whether elements fill their memory without gaps or repeats, in whatever order of axes."""
     expected = 1
     for axis in sorted((k for k in range(len(shape)) if shape[k] != 1), key=lambda k: strides[k]):
         if strides[axis] != expected and 0 not in shape:
@@ -92,19 +74,10 @@ def is_compact(shape, strides):
 
 
 def findings_of(struct):
-    """Return what validation found about a struct, and whether its strides look like bytes.
+    """Return the validation findings about a struct, and one about strides that look like bytes.
 
     Elements of several bytes whose strides are all multiples of that width, and compact in units of it, are probably
     described in bytes. Along one axis they may as well be a column of a table: a note.
-
-    Parameters
-    ----------
-    struct : dict
-        As the readers of `dltensor._core.introspect` return it.
-
-    Returns
-    -------
-    list of Finding
     """
     found = list(struct["findings"])
     shape, strides = struct.get("shape"), struct.get("strides")
@@ -129,14 +102,6 @@ def findings_of(struct):
 def layout_words(shape, strides):
     """Describe the memory layout of a tensor in a few words.
 
-    Raises
-    ------
-    ValueError
-        `shape` and `strides` differ in length.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import layout_words
     >>> layout_words((2, 3), (3, 1)), layout_words((3, 2), (1, 3)), layout_words((4,), (-1,))
     ('C order', 'Fortran order, as after a transpose', 'axis 0 backwards')
     """
@@ -165,16 +130,8 @@ def layout_words(shape, strides):
 
 
 def alignment(address):
-    """Return the largest power of two, up to 4096, that divides an address; 0 has them all.
+    """Return the largest power of two, up to 4096, that divides an address; 4096 for 0.
 
-    Raises
-    ------
-    TypeError
-        `address` is not an integer.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import alignment
     >>> alignment(0x1040), alignment(0x1003)
     (64, 1)
     """
@@ -184,14 +141,6 @@ def alignment(address):
 def dtype_words(dtype):
     """Name an element type and its three numbers.
 
-    Raises
-    ------
-    OverflowError
-        The numbers do not fit their fields.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import dtype_words
     >>> dtype_words((2, 32, 1))
     'float32 (kDLFloat = 2, 32 bits, 1 lane)'
     """
@@ -207,14 +156,6 @@ def dtype_words(dtype):
 def device_words(device):
     """Name a device and its two numbers.
 
-    Raises
-    ------
-    OverflowError
-        A number does not fit its field.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import device_words
     >>> device_words((1, 0))
     'cpu (device_type 1, device_id 0)'
     """
@@ -228,14 +169,6 @@ def device_words(device):
 def flag_words(flags):
     """Name the bits of a flags field, unknown ones included.
 
-    Raises
-    ------
-    TypeError
-        `flags` is not an integer.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import flag_words
     >>> flag_words(0), flag_words(9)
     ('none (0)', 'READ_ONLY, unknown bit 3 (0x9)')
     """
@@ -247,14 +180,6 @@ def flag_words(flags):
 def bytes_words(count):
     """Format a number of bytes in a suitable unit.
 
-    Raises
-    ------
-    TypeError
-        `count` is not a number.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.describe import bytes_words
     >>> bytes_words(96), bytes_words(3 * 2**20)
     ('96 bytes', '3.0 MiB')
     """
@@ -265,16 +190,7 @@ def bytes_words(count):
 
 
 def versions_words(row):
-    """Describe the versions on which a consequence was seen, and whether the installed one is among them.
-
-    Parameters
-    ----------
-    row : Consequence
-
-    Returns
-    -------
-    str
-    """
+    """Describe the versions on which a consequence was seen, and whether the installed one is among them."""
     text = f"seen with {row.framework} {row.first}" + (f" to {row.last}" if row.last != row.first else "")
     if row.fixed:
         text += f", no longer with {row.fixed}"

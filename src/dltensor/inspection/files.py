@@ -20,20 +20,9 @@ def _rows(file):
 
 
 def lines_of(file):
-    """Return what is in a file as lines of (text, style), and whether all of it can be read.
+    """Return the content of a file as lines of (text, style), and whether all of it can be read.
 
-    Parameters
-    ----------
-    file : TensorFile
-
-    Returns
-    -------
-    (list of list of (str, str), bool)
-
-    Examples
-    --------
     >>> import os, tempfile
-    >>> from dltensor.inspection.files import lines_of
     >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors"); dl.save(path, {"w": dl.zeros(2)})
     >>> with dl.open_file(path) as f:
     ...     print(lines_of(f)[0][-1][0][0])
@@ -62,20 +51,9 @@ def lines_of(file):
 
 
 def json_of(file):
-    """Return what is in a file as JSON.
+    """Return the content of a file as JSON.
 
-    Parameters
-    ----------
-    file : TensorFile
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> import json, os, tempfile
-    >>> from dltensor.inspection.files import json_of
+    >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors"); dl.save(path, {"w": dl.zeros(2)})
     >>> with dl.open_file(path) as f:
     ...     json.loads(json_of(f))["tensors"]["w"]["shape"]

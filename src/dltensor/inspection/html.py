@@ -35,19 +35,7 @@ def _parts(report):
 
 
 def fragment(report):
-    """Return a report as HTML for a notebook.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.html import fragment
-    >>> "<table" in fragment(dl.inspect(dl.arange(3)))
-    True
-    """
+    """Return a report as HTML for a notebook."""
     text, mark = headline(report)
     return notebook_fragment(element("div", element("b", text, class_=_CLASSES[mark]), class_="head"), *_parts(report))
 
@@ -55,14 +43,6 @@ def fragment(report):
 def page(report):
     """Return a report as one whole HTML page.
 
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.html import page
     >>> page(dl.inspect(dl.arange(3))).startswith("<!DOCTYPE html>")
     True
     """

@@ -92,9 +92,6 @@ def _rows_of_consequences(rows):
 def sections(report):
     """Return the report as a list of (title, list of (label, text, mark)); a mark is "", good, warn, bad or dim.
 
-    Examples
-    --------
-    >>> from dltensor.inspection.sections import sections
     >>> [title for title, _ in sections(dl.inspect(dl.arange(3)))][:2]
     ['fields', 'memory']
     """

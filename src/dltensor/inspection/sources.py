@@ -18,14 +18,6 @@ class SourceError(Exception):
 def evaluate(text):
     """Return the value of ``module:expression``.
 
-    Raises
-    ------
-    SourceError
-        There is no such module, or the expression fails.
-
-    Examples
-    --------
-    >>> from dltensor.inspection.sources import evaluate
     >>> evaluate("dltensor:arange(4)[::-1]").strides
     (-1,)
     """
@@ -62,13 +54,7 @@ def _quoted(text):
 
 
 def open_tensors(path):
-    """Return an open file of tensors; its headers are read, its elements are not.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be opened, or breaks a rule of its format.
-    """
+    """Return an open file of tensors; its headers are read, its elements are not."""
     try:
         return open_for("inspect", path, True)
     except OSError as error:
@@ -78,13 +64,7 @@ def open_tensors(path):
 
 
 def open_npy(path):
-    """Return a read-only tensor over a .npy file, mapped and not read.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be opened, or cannot be mapped.
-    """
+    """Return a read-only tensor over a .npy file, mapped and not read."""
     with open_tensors(path) as file:
         try:
             return file[file.names[0]]
@@ -93,13 +73,7 @@ def open_npy(path):
 
 
 def find(text):
-    """Return (object, whether it is a file) for an argument of the command line.
-
-    Raises
-    ------
-    SourceError
-        It is neither a file nor a module with an expression, or cannot be read.
-    """
+    """Return (object, True if it is a file) for an argument of the command line."""
     if text.endswith(_SUFFIXES) or _is_file(text):
         file = open_tensors(text)
         if file.format != "npy":

@@ -25,21 +25,8 @@ def _lines(report, columns):
 
 
 def plain(report, columns=None):
-    """Return a report as plain text.
+    """Return a report as plain text, as wide as the terminal by default; longer words exceed the width.
 
-    Parameters
-    ----------
-    report : Report
-    columns : int, optional
-        Columns to fill, by default those of the terminal; longer words exceed the width.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from dltensor.inspection.text import plain
     >>> print(plain(dl.inspect(dl.Tensor)).splitlines()[0])  # doctest: +ELLIPSIS
     the type dltensor.Tensor, dltensor ...
     """
@@ -48,11 +35,5 @@ def plain(report, columns=None):
 
 
 def show(report, stream=None):
-    """Print a report, in colours where the stream is a terminal.
-
-    Raises
-    ------
-    OutputError
-        The stream cannot be written.
-    """
+    """Print a report, in colours where the stream is a terminal."""
     say_lines(_lines(report, width()), stream)
