@@ -58,7 +58,7 @@ def test_a_copy_on_the_way_is_noticed():
 def test_a_station_that_refuses_is_passed_by():
     home, steps = exchange.pass_around(start := picture(), [misbehaving(give="1 / 0"), *light()])
     assert steps[0].refused
-    assert "division by zero" in steps[0].said
+    assert "division by zero" in steps[0].remark
     assert home.data_ptr == start.data_ptr
 
 
@@ -113,7 +113,7 @@ def test_times_are_written_in_a_unit_that_suits(value, text):
 
 def test_names_from_outside_cannot_break_the_page():
     step = exchange.Step("<script>", 16, False, False, "a & b")
-    page = report._stops(SimpleNamespace(steps=[step]))
+    page = report._steps(SimpleNamespace(steps=[step]))
     assert "&lt;script&gt;" in page
     assert "a &amp; b" in page
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``dltensor`` and those subcommands that no other package holds."""
+"""The command ``dltensor`` and the subcommands that are not in other packages."""

@@ -62,26 +62,11 @@ def _found(name):
 
 
 def collect(rpath=None):
-    """Return all that `run` prints, as plain data.
+    """Return all that `run` prints as plain data, ready for JSON.
 
-    Parameters
-    ----------
-    rpath : str, optional
-        Where a program finds the library when it runs. By default the folder of this package; in the build of a wheel,
-        whose environment may be a temporary one, ``$ORIGIN/../dltensor``.
+    `rpath` is where a program finds the library when it runs: by default the folder of this package, and in the build
+    of a wheel, whose environment may be a temporary one, ``$ORIGIN/../dltensor``.
 
-    Returns
-    -------
-    dict of str to str, list or dict; ready for JSON
-
-    Raises
-    ------
-    importlib.metadata.PackageNotFoundError
-        The package is on the path but not installed.
-
-    Examples
-    --------
-    >>> from dltensor._cli.info import collect
     >>> collect()["dlpack"]
     '1.3'
     """
@@ -114,13 +99,7 @@ def collect(rpath=None):
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     for name, what in FLAGS.items():
         parser.add_argument(f"--{name}", action="store_true", help=f"print {what} only")
     parser.add_argument(
@@ -132,7 +111,7 @@ def arguments(parser):
 
 
 def _show(label, text, indent, columns):
-    """Print a label with a text beside it, or below it where a path is too long for that."""
+    """Print a label and a text next to it, or below it where a path is too long for that."""
     lines = labelled(label, text, indent, columns)
     if max(map(len, lines)) > columns:
         lead = " " * (len(label) - len(label.lstrip()) + 2)
@@ -142,13 +121,7 @@ def _show(label, text, indent, columns):
 
 
 def run(options):
-    """Print what `collect` finds and return the exit status, always 0.
-
-    Raises
-    ------
-    OutputError
-        The output cannot be written.
-    """
+    """Print the result of `collect` and return the exit status, always 0."""
     facts = collect(options.rpath)
     if wanted := [name for name in FLAGS if getattr(options, name)]:
         say(" ".join(facts[name] for name in wanted))

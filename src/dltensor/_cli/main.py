@@ -30,7 +30,7 @@ _INTRO = "DLPack-native tensors: exchange, compute on and hold arrays of any fra
 
 
 def _top(commands):
-    """The help of the command without a subcommand."""
+    """Return the parser of the command without a subcommand."""
     rows = "\n".join(f"  {name:<10}{summary}" for name, (_, summary) in commands.items())
     parser = Parser(
         prog="dltensor",
@@ -43,16 +43,16 @@ def _top(commands):
     return parser
 
 
-def _run(given):
-    """Run the command that the arguments name: its exit status."""
-    if not given:
+def _run(arguments):
+    """Run the command that the arguments name and return its exit status."""
+    if not arguments:
         _top(COMMANDS).print_help()
         return 2
-    name = _top(COMMANDS).parse_args(given[:1]).command
+    name = _top(COMMANDS).parse_args(arguments[:1]).command
     module = importlib.import_module(COMMANDS[name][0])
     parser = Parser(prog=f"dltensor {name}", description=module.__doc__)
     module.arguments(parser)
-    return module.run(parser.parse_args(given[1:]))
+    return module.run(parser.parse_args(arguments[1:]))
 
 
 def _drop_output():
@@ -64,37 +64,22 @@ def _drop_output():
 
 
 def main(arguments=None):
-    """Run the command line and return its exit status.
+    """Run the command line, by default with the arguments of the process, and return its exit status.
 
-    Parameters
-    ----------
-    arguments : list of str, optional
-        What follows the program's name; None takes it from ``sys.argv``.
+    That is the status of the command, 2 when its output cannot be written, 130 after an interrupt. SystemExit is
+    raised for help and the version (status 0), and for invalid arguments (status 2).
 
-    Returns
-    -------
-    int
-        That of the command; 2 when what it printed cannot be written, 130 after an interrupt.
-
-    Raises
-    ------
-    SystemExit
-        Help or the version was asked for (status 0), or the arguments are invalid (status 2).
-
-    Examples
-    --------
-    >>> from dltensor._cli.main import main
     >>> main(["info", "--cflags"])  # doctest: +ELLIPSIS
     -I...dltensor/include
     0
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
     if sys.stdout is None:
         complain("dltensor: standard output is closed; redirect it to /dev/null to discard it")
         return 2
     try:
         try:
-            return _run(given)
+            return _run(arguments)
         finally:
             flush()
     except KeyboardInterrupt:
@@ -105,6 +90,6 @@ def main(arguments=None):
         _drop_output()
         return 0
     except OutputError as error:
-        complain(f"{' '.join(['dltensor', *(name for name in given[:1] if name in COMMANDS)])}: {error}")
+        complain(f"{' '.join(['dltensor', *(name for name in arguments[:1] if name in COMMANDS)])}: {error}")
         _drop_output()
         return 2

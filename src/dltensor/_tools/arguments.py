@@ -19,7 +19,7 @@ class HelpFormatter(argparse.HelpFormatter):
         super().__init__(prog, width=_terminal.width())
 
     def _fill_text(self, text, width, indent):
-        made = []
+        folded = []
         for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
             lines = paragraph.split("\n")
             if not any(line.startswith(" ") for line in lines):
@@ -27,9 +27,9 @@ class HelpFormatter(argparse.HelpFormatter):
             for line in lines:
                 label = re.match(r"\s*\S+\s\s+", line) if line.startswith(" ") else None
                 hanging = " " * (len(label[0]) if label else 0)
-                made += textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent + hanging) or [""]
-            made.append("")
-        return "\n".join(made[:-1])
+                folded += textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent + hanging) or [""]
+            folded.append("")
+        return "\n".join(folded[:-1])
 
 
 class Parser(argparse.ArgumentParser):
@@ -56,24 +56,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def count(text):
-    """Read a whole number from 1 on.
+    """Read a whole number from 1 on, as a type of argparse.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        It is not a whole number from 1 on.
-
-    Examples
-    --------
-    >>> from dltensor._tools.arguments import count
     >>> count("8")
     8
     """
@@ -84,21 +68,7 @@ def count(text):
 
 
 def output_file(text):
-    """Read the path of a file to write, and find out now whether it can be written.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        It cannot be written.
-    """
+    """Read the path of a file to write, and check now that it can be written."""
     try:
         check_writable(text)
     except OutputError as error:

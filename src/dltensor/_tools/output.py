@@ -18,17 +18,7 @@ def reason_of(error):
 
 
 def check_writable(path):
-    """Raise unless a file can be written; one that did not exist does not exist afterwards.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Raises
-    ------
-    OutputError
-        It cannot be opened for writing, or the device has no space, as /dev/full.
-    """
+    """Raise OutputError unless a file can be written; one that did not exist does not exist afterwards."""
     try:
         existed = os.path.lexists(path)
         if existed and stat.S_ISFIFO(os.stat(path).st_mode):
@@ -47,18 +37,7 @@ def check_writable(path):
 
 
 def write_file(path, text):
-    """Write a text as UTF-8.
-
-    Parameters
-    ----------
-    path : path-like
-    text : str
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
+    """Write a text as UTF-8, or raise OutputError."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

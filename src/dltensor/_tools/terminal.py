@@ -44,26 +44,12 @@ codecs.register_error("dltensor.spell_out", _spell_out)
 
 
 def width():
-    """Return how many columns text is laid out for: those of the terminal or of `COLUMNS`, at most 120.
-
-    Returns
-    -------
-    int
-    """
+    """Return the columns that text is laid out for: those of the terminal or of `COLUMNS`, at most 120."""
     return max(NARROWEST, min(shutil.get_terminal_size((PIPE, 24)).columns, WIDEST))
 
 
 def is_plain(stream):
-    """Test whether a stream gets neither colours nor a progress bar.
-
-    Parameters
-    ----------
-    stream : text file or None
-
-    Returns
-    -------
-    bool
-    """
+    """Test whether a stream gets neither colours nor a progress bar."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return True
     try:
@@ -78,18 +64,9 @@ def _encodable(text, stream):
 
 
 def say_lines(lines, stream=None):
-    """Print lines of styled pieces. Control characters in them are escaped, whatever their source.
+    """Print lines, each a list of (text, style), on standard output or `stream`; OutputError if that cannot be written.
 
-    Parameters
-    ----------
-    lines : iterable of lists of (text, style), styles being keys of `STYLES`
-    stream : text file, optional
-        Standard output without it.
-
-    Raises
-    ------
-    OutputError
-        The stream cannot be written.
+    Control characters are escaped, whatever their source. A style is a key of `STYLES`.
     """
     stream = sys.stdout if stream is None else stream
     plain = is_plain(stream)
@@ -97,10 +74,10 @@ def say_lines(lines, stream=None):
         for line in lines:
             pieces = [(escape_controls(text), STYLES[style]) for text, style in line]
             if plain:
-                made = "".join(text for text, _ in pieces).rstrip()
+                line_text = "".join(text for text, _ in pieces).rstrip()
             else:
-                made = "".join(f"\033[{code}m{text}\033[0m" if code and text else text for text, code in pieces)
-            stream.write(_encodable(made, stream) + "\n")
+                line_text = "".join(f"\033[{code}m{text}\033[0m" if code and text else text for text, code in pieces)
+            stream.write(_encodable(line_text, stream) + "\n")
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -108,13 +85,7 @@ def say_lines(lines, stream=None):
 
 
 def flush():
-    """Write what is buffered for standard output, so that a device without space is noticed before the process ends.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
+    """Write what is buffered for standard output, so that a device without space is noticed before the process ends."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -124,47 +95,18 @@ def flush():
 
 
 def say(text="", style="", stream=None):
-    """Print a text of one or more lines in one style.
-
-    Parameters
-    ----------
-    text : str
-    style : str, a key of `STYLES`
-    stream : text file, optional
-        Standard output without it.
-
-    Raises
-    ------
-    OutputError
-        The stream cannot be written.
-    """
+    """Print a text of one or more lines in one style."""
     say_lines([[(line, style)] for line in text.split("\n")], stream)
 
 
 def complain(text):
-    """Print a text on standard error, or nowhere when that is closed.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """Print a text on standard error, or nowhere when that is closed."""
     if sys.stderr is not None:
         say(text, stream=sys.stderr)
 
 
 def fill(text, columns, indent=0):
-    """Return the lines of a text folded to a width; longer words exceed the width.
-
-    Parameters
-    ----------
-    text : str
-    columns : int
-    indent : int, default 0
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the lines of a text folded to a width; longer words exceed the width."""
     lead = " " * indent
     width = max(columns, indent + 20)
     return textwrap.wrap(
@@ -173,22 +115,10 @@ def fill(text, columns, indent=0):
 
 
 def labelled(label, text, indent, columns):
-    """Return the lines of a label with a text beside it, which is folded to a column of its own.
+    """Return the lines of a label and a text, which is folded to a column that begins at `indent`.
 
-    Parameters
-    ----------
-    label, text : str
-    indent : int
-        Where the text begins; under the label where that is longer.
-    columns : int
+    A label that is longer than `indent` has a line of its own.
 
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> from dltensor._tools.terminal import labelled
     >>> labelled("shape", "(2, 3) elements of float32", 8, 28)
     ['shape   (2, 3) elements of', '        float32']
     """
@@ -199,7 +129,7 @@ def labelled(label, text, indent, columns):
 
 
 def _widths(rows, width, right):
-    """The widths of columns that fit into `width`: the widest are made narrower, at first without cutting a word."""
+    """Return widths of columns that fit into `width`: the widest are made narrower, at first without cutting a word."""
     columns = list(zip(*rows, strict=True))
     widths = [max(1, *map(len, column)) for column in columns]
     words = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]
@@ -218,21 +148,8 @@ def _widths(rows, width, right):
 def columns_of(rows, columns, right=(), indent=0):
     """Return rows of cells as lines; the widest columns are folded where the whole would be wider than `columns`.
 
-    Parameters
-    ----------
-    rows : list of lists of str, all of one length
-    columns : int
-    right : collection of int
-        Which columns are flush right; these are not folded.
-    indent : int, default 0
+    Columns whose numbers are in `right` are flush right and not folded.
 
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> from dltensor._tools.terminal import columns_of
     >>> columns_of([["a", "1"], ["bc", "23"]], 40, right=[1])
     ['a    1', 'bc  23']
     """
@@ -256,13 +173,7 @@ def columns_of(rows, columns, right=(), indent=0):
 
 
 class Bar:
-    """One line of progress on standard error, erased at the end; nothing where `is_plain`.
-
-    Parameters
-    ----------
-    name : str, default ""
-        What is being done.
-    """
+    """One line of progress on standard error, erased at the end; nothing where `is_plain`."""
 
     def __init__(self, name=""):
         self._name, self._stream, self._started = first_line(name, 40), sys.stderr, time.perf_counter()
@@ -275,23 +186,13 @@ class Bar:
         self.say("")
 
     def __call__(self, done, total):
-        """Show how much is done.
-
-        Parameters
-        ----------
-        done, total : int
-        """
+        """Show how much is done."""
         filled = 30 * done // max(total, 1)
         took = time.perf_counter() - self._started
         self.say(f"{self._name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {took:.0f} s")
 
     def say(self, text=""):
-        """Show a text instead; without one the line is empty.
-
-        Parameters
-        ----------
-        text : str, default ""
-        """
+        """Show a text instead; without one the line is empty."""
         if self._is_shown:
             # A line that wraps could not be erased.
             text = _encodable(escape_controls(text)[: width() - 1], self._stream)

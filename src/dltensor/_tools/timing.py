@@ -12,15 +12,8 @@ SAMPLE = 60e-6
 
 
 def processor():
-    """Return the processor's name, and its family and model where the system says them.
+    """Return the processor's name, and its family and model where the system reports them.
 
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from dltensor._tools.timing import processor
     >>> len(processor()) > 0
     True
     """
@@ -38,28 +31,8 @@ def processor():
 def samples_by_turns(statements, names, rounds=41, sample=SAMPLE):
     """Return the seconds per run of each statement in every round; the empty loop is the statement "pass".
 
-    Parameters
-    ----------
-    statements : iterable of str
-    names : dict of str to object
-        What the statements refer to.
-    rounds : int, default 41
-        How often each is sampled.
-    sample : float, default 60e-6
-        Seconds that one sample should last.
+    `names` holds the variables of the statements, `sample` is the time that one sample should last.
 
-    Returns
-    -------
-    dict of statement to list of seconds
-
-    Raises
-    ------
-    Exception
-        Whatever a statement raises.
-
-    Examples
-    --------
-    >>> from dltensor._tools.timing import samples_by_turns
     >>> sorted(samples_by_turns(["1 + 1"], {}, rounds=3))
     ['1 + 1', 'pass']
     """
@@ -86,27 +59,8 @@ def samples_by_turns(statements, names, rounds=41, sample=SAMPLE):
 
 
 def by_turns(statements, names, rounds=41, sample=SAMPLE, of=statistics.median):
-    """Return the seconds per run of each statement, the cost of the empty loop taken off.
+    """Return the seconds per run of each statement without the empty loop: the median of its samples, or `min`.
 
-    Parameters
-    ----------
-    statements, names, rounds, sample
-        As for `samples_by_turns`.
-    of : callable, default statistics.median
-        What the samples of a statement come to: the median, or `min`.
-
-    Returns
-    -------
-    dict of statement to seconds
-
-    Raises
-    ------
-    Exception
-        Whatever a statement raises.
-
-    Examples
-    --------
-    >>> from dltensor._tools.timing import by_turns
     >>> took = by_turns(["sum(range(1000))", "sum(range(10))"], {}, rounds=5)
     >>> took["sum(range(1000))"] > took["sum(range(10))"]
     True

@@ -37,13 +37,7 @@ class Measured:
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     parser.add_argument("part", metavar="PART", nargs="*", help="parts of names of rows; without one, all rows")
     parser.add_argument("--rounds", metavar="N", type=count, default=21, help="how often each statement is sampled")
     parser.add_argument("--svg", metavar="FILE", type=output_file, help="write a drawing of the ratios")
@@ -51,22 +45,11 @@ def arguments(parser):
 
 
 def measure(parts=(), rounds=21, progress=None):
-    """Time the rows alternately with their peers.
+    """Time the rows alternately with their peers, and return them with the rows that were left out and what these need.
 
-    Parameters
-    ----------
-    parts : sequence of str
-        Parts of names, such as ``"exchange"`` or ``"a + b"``; without one, all rows.
-    rounds : int
-    progress : callable of (done, total), optional
+    `parts` are parts of names, such as ``"exchange"`` or ``"a + b"``; without one, all rows are timed. `progress` is
+    called with (done, total).
 
-    Returns
-    -------
-    (list of Measured, dict of name to what it needs)
-
-    Examples
-    --------
-    >>> from dltensor._cli.bench import measure
     >>> rows, missing = measure(["x[1:]"], rounds=3)
     >>> all(row.ns > 0 for row in rows)
     True
@@ -90,17 +73,17 @@ def measure(parts=(), rounds=21, progress=None):
         missing["call"] = "numpy"
     else:
         torch = None if "torch" in absent else sys.modules["torch"]
-        for group, what, _, _, ours, peers, those in calls.rows(torch):
-            there = {name: statement for name, statement in peers.items() if name != "torch" or torch is not None}
+        for group, what, _, _, ours, peers, variables in calls.rows(torch):
+            present = {name: statement for name, statement in peers.items() if name != "torch" or torch is not None}
             if not wanted(group, what):
                 continue
-            if there and (torch is not None or "t_" not in ours):
-                work.append((group, what, ours, there, those))
+            if present and (torch is not None or "t_" not in ours):
+                work.append((group, what, ours, present, variables))
             else:
                 missing[f"{group}: {what}"] = "torch"
     rows = []
-    for place, (group, what, ours, peers, those) in enumerate(work, 1):
-        took = by_turns([ours, *peers.values()], those, rounds)
+    for place, (group, what, ours, peers, variables) in enumerate(work, 1):
+        took = by_turns([ours, *peers.values()], variables, rounds)
         best = min(peers.values(), key=took.get)
         ns, peer_ns = (max(took[statement] * 1e9, 0.1) for statement in (ours, best))
         rows.append(Measured(group, what, ours, best, round(ns, 1), round(peer_ns, 1), round(peer_ns / ns, 2)))
@@ -110,13 +93,7 @@ def measure(parts=(), rounds=21, progress=None):
 
 
 def run(options):
-    """Measure, print and write, and return the exit status.
-
-    Raises
-    ------
-    OutputError
-        A file cannot be written.
-    """
+    """Measure, print and write, and return the exit status."""
     import dltensor as dl
 
     from .drawing import svg, text

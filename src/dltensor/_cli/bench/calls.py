@@ -44,18 +44,7 @@ def _names(n, torch):
 
 
 def rows(torch=None):
-    """Every row: group, what is done, gate, goal, our statement, the peers', and what the statements refer to.
-
-    Parameters
-    ----------
-    torch : module, optional
-        The peer, where it is installed.
-
-    Raises
-    ------
-    ImportError
-        NumPy is not installed.
-    """
+    """Yield every row: group, name, gate, goal, our statement, the peers', and the variables of the statements."""
     for n, gate, goal in ((1, 5, 8), (10, 5, 8), (100, 5, 8), (1000, 2.5, 4), (10_000, 0.95, 1.1)):
         names = _names(n, torch)
         yield ("call", f"a + b, {n}", gate, goal, "a + b", {"numpy": "na + nb", "torch": "t_a + t_b"}, names)

@@ -25,16 +25,7 @@ def _tick(power):
 def text(rows, missing, columns=100):
     """Return a table with a bar per row: to the right of the line dltensor is faster.
 
-    Parameters
-    ----------
-    rows : list of Measured
-    missing : dict of str to str
-    columns : int, default 100
-        The width of the table. Where it leaves no space for the peers' statements, the bars are left out.
-
-    Returns
-    -------
-    str
+    The bars are left out where `columns` leaves no space for the peers' statements.
     """
     from . import BIAS
 
@@ -61,14 +52,7 @@ def text(rows, missing, columns=100):
 def svg(rows):
     """Return the ratios as bars: to the right of the line dltensor is faster.
 
-    Parameters
-    ----------
-    rows : list of Measured
-
-    Examples
-    --------
     >>> from dltensor._cli.bench import Measured
-    >>> from dltensor._cli.bench.drawing import svg
     >>> svg([Measured("call", "a + b", "a + b", "na + nb", 20.0, 100.0, 5.0)]).startswith("<svg")
     True
     """

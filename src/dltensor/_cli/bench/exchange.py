@@ -36,12 +36,7 @@ ALONE = [
 
 
 def names():
-    """Import what the statements refer to; list the modules that are missing, whose names are left out.
-
-    Returns
-    -------
-    (dict of str to object, set of str)
-    """
+    """Import the modules of the statements and return their variables, and the set of modules that are missing."""
     known = {"dl": dl, "v": (1, 3), "empty_call": lambda x: None, "m": memoryview(array("f", range(24)))}
     missing = set()
     try:
@@ -83,13 +78,7 @@ def names():
 
 
 def import_time(rounds=9):
-    """Median milliseconds of ``import dltensor`` in fresh interpreters, and whether NumPy came along.
-
-    Raises
-    ------
-    subprocess.CalledProcessError
-        The import fails.
-    """
+    """Return median milliseconds of ``import dltensor`` in new interpreters, and whether it imported NumPy."""
     code = (
         "import time; s = time.perf_counter(); import dltensor; e = time.perf_counter(); import sys; "
         "print((e - s) * 1e3, 'numpy' in sys.modules)"

@@ -72,13 +72,7 @@ def _table(rows, right=(), spare=None):
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     parser.add_argument(
         "--output",
         metavar="DIR",
@@ -89,15 +83,7 @@ def arguments(parser):
 
 
 def run(options):
-    """Run the demo and return its exit status: 0, or 2 when a requirement is missing.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-    OutputError
-        The results cannot be written.
-    """
+    """Run the demo and return its exit status: 0, or 2 when a requirement is missing."""
     from . import photo
 
     try:
@@ -125,16 +111,16 @@ def run(options):
 
 
 def _write(found, output):
-    """Draw the pictures and write the report: the paths of what was written."""
+    """Draw the pictures, write the report, and return the paths of the files."""
     from . import report, sheet
 
-    picture, labour, page = (output / name for name in _FILES)
+    picture, works, page = (output / name for name in _FILES)
     with Bar() as bar:
         bar.say("drawing ...")
         sheet.draw(found.scenes, found.title, found.route, picture)
-        sheet.draw_work(found.works, "Arithmetic on bytes, beside NumPy and torch", labour)
+        sheet.draw_work(found.works, "Arithmetic on bytes, next to NumPy and torch", works)
         report.write(found, page)
-    return picture, labour, page
+    return picture, works, page
 
 
 def _run_all(pixels):
@@ -144,10 +130,10 @@ def _run_all(pixels):
     say("One photograph in every framework\n", "bold")
     shared, own = _show_start(pixels)
     with Bar() as bar:
-        met, missing = peers.find(lambda what: bar.say(f"{what} ..."))
-    painted, home, steps = _show_exchange(own, met)
-    scenes, trial, holdings = _show_views(shared, own, home, met)
-    timings, copying = _show_timing(own, met)
+        usable, missing = peers.find(lambda what: bar.say(f"{what} ..."))
+    painted, home, steps = _show_exchange(own, usable)
+    scenes, trial, holdings = _show_views(shared, own, home, usable)
+    timings, copying = _show_timing(own, usable)
     works = _show_work(own)
     if missing:
         say("Not installed here", "bold")
@@ -157,7 +143,7 @@ def _run_all(pixels):
         photo.CREDIT,
         own,
         home,
-        met,
+        usable,
         missing,
         steps,
         painted,
@@ -189,13 +175,13 @@ def _show_start(pixels):
     return shared, own
 
 
-def _show_exchange(own, met):
+def _show_exchange(own, usable):
     from . import exchange
 
     with Bar() as bar:
         bar.say("exchanging ...")
-        painted = exchange.paint(own, met)
-        home, steps = exchange.pass_around(own, met)
+        painted = exchange.paint(own, usable)
+        home, steps = exchange.pass_around(own, usable)
     say("2  Addresses", "bold")
     _say("Each framework imports what the one before it exported. The address of the first pixel in its export:")
     _table(
@@ -206,7 +192,7 @@ def _show_exchange(own, met):
                 hex(step.address),
                 "refused" if step.refused else "copied" if step.moved else "same",
                 "read-only" if step.readonly else "writable",
-                step.said,
+                step.remark,
             ]
             for step in steps
         ]
@@ -220,7 +206,7 @@ def _show_exchange(own, met):
     return painted, home, steps
 
 
-def _show_views(shared, own, home, met):
+def _show_views(shared, own, home, usable):
     from . import exchange, photo
 
     with Bar() as bar:
@@ -228,7 +214,7 @@ def _show_views(shared, own, home, met):
         scenes = photo.scenes(home)
         writable = {scene.name: scene.tensor for scene in photo.scenes(own)}
         trial = {**writable, "read-only": shared}
-        holdings = exchange.holdings(trial, met)
+        holdings = exchange.holdings(trial, usable)
     say("3  Views", "bold")
     _say("Another shape, other strides (in elements), another start, over the same memory:")
     _table(
@@ -247,8 +233,8 @@ def _show_views(shared, own, home, met):
     )
     _say("Frameworks that can hold them without a copy:")
     _table(
-        [["", *(peer.name for peer in met)]]
-        + [[label, *(_word(tensor, holdings[label, peer.name]) for peer in met)] for label, tensor in trial.items()]
+        [["", *(peer.name for peer in usable)]]
+        + [[label, *(_word(tensor, holdings[label, peer.name]) for peer in usable)] for label, tensor in trial.items()]
     )
     _say(
         "writable! = would let you write to memory that its owner declared immutable.",
@@ -257,11 +243,11 @@ def _show_views(shared, own, home, met):
     return scenes, trial, holdings
 
 
-def _show_timing(own, met):
+def _show_timing(own, usable):
     from . import exchange, report
 
     with Bar() as bar:
-        timings, copying = exchange.time_exchanges(own, met, lambda what: bar.say(f"{what} ..."))
+        timings, copying = exchange.time_exchanges(own, usable, lambda what: bar.say(f"{what} ..."))
     say("4  Time of an import and an export", "bold")
     _say("Medians of statements timed alternately with the framework's own way:")
     _table(
@@ -313,7 +299,7 @@ def _show_work(own):
 
 
 def _word(tensor, holding):
-    """The table's text for one holding."""
+    """Return the table's text for one import."""
     if holding.verdict != "same memory":
         return holding.verdict
     if tensor.readonly and not holding.readonly:

@@ -24,13 +24,13 @@ class Step:
     address: int
     moved: bool
     readonly: bool
-    said: str
+    remark: str
     refused: bool = False
 
 
 @dataclass(frozen=True)
 class Holding:
-    """Test whether one framework could hold one view: ``same memory``, ``copied`` or ``refused``, and why."""
+    """The import of one view by one framework: ``same memory``, ``copied`` or ``refused``, and the reason."""
 
     verdict: str
     readonly: bool
@@ -51,20 +51,7 @@ class Timing:
 def pass_around(photo, peers):
     """Pass `photo` through each framework in turn; each imports the export of the one before.
 
-    Parameters
-    ----------
-    photo : Tensor
-    peers : list of Peer
-
-    Returns
-    -------
-    (Tensor, list of Step)
-        The last export, and the steps.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left. Other exceptions of a framework are recorded in its step.
+    Returns the last export, and a step for each framework; exceptions of a framework are recorded in its step.
     """
     steps = []
     for peer in peers:
@@ -74,7 +61,7 @@ def pass_around(photo, peers):
             steps.append(Step(peer.name, photo.data_ptr, False, photo.readonly, describe_error(error), True))
             continue
         moved = back.data_ptr != photo.data_ptr
-        said = (
+        remark = (
             "it made a copy"
             if moved
             else "its arrays never change: read-only from here on"
@@ -82,29 +69,13 @@ def pass_around(photo, peers):
             else ""
         )
         photo = back
-        steps.append(Step(peer.name, photo.data_ptr, moved, photo.readonly, said))
+        steps.append(Step(peer.name, photo.data_ptr, moved, photo.readonly, remark))
     return photo, steps
 
 
 def paint(photo, peers):
-    """Paint a frame through our tensor and look for it in every framework with mutable arrays.
-
-    Parameters
-    ----------
-    photo : Tensor, shape (height, width, 3), uint8, writable
-    peers : list of Peer
-
-    Returns
-    -------
-    dict of name to bool
-        Whether that framework, read by its own functions, shows the paint.
-
-    Raises
-    ------
-    ValueError
-        `photo` is read-only.
-    """
-    held = []
+    """Paint a frame through our tensor and return for each framework with mutable arrays whether it shows it."""
+    shared = []
     for peer in peers:
         try:
             x = peer.receive(photo)
@@ -113,34 +84,19 @@ def paint(photo, peers):
             continue
         # Immutable arrays must not be modified, and a copy does not change.
         if not back.readonly and back.data_ptr == photo.data_ptr:
-            held.append((peer, x))
+            shared.append((peer, x))
     colour = dl.asarray(list(ORANGE), dtype="uint8")
     for edge in (photo[:FRAME], photo[-FRAME:], photo[:, :FRAME], photo[:, -FRAME:]):
         edge[...] = colour
     seen = {}
-    for peer, x in held:
+    for peer, x in shared:
         shown = eval(peer.own_take, peer.space(x=x))
         seen[peer.name] = tuple(int(number) for number in shown[0, 0]) == ORANGE
     return seen
 
 
 def holdings(tensors, peers):
-    """Find out which framework can hold which tensor without a copy.
-
-    Parameters
-    ----------
-    tensors : dict of label to Tensor
-    peers : list of Peer
-
-    Returns
-    -------
-    dict of (label, peer name) to Holding
-
-    Raises
-    ------
-    MemoryError
-        No memory is left. Refusals are findings, not errors.
-    """
+    """Import each tensor into each framework and return a `Holding` by (label, name of the framework)."""
     found = {}
     for label, tensor in tensors.items():
         for peer in peers:
@@ -157,23 +113,9 @@ def holdings(tensors, peers):
 
 
 def time_exchanges(photo, peers, progress):
-    """Time each exchange alternately with the framework's own way.
+    """Time each exchange alternately with the framework's own way, and one copy of the photograph, in seconds.
 
-    Parameters
-    ----------
-    photo : Tensor, writable
-    peers : list of Peer
-    progress : callable taking a str
-
-    Returns
-    -------
-    (list of Timing, float)
-        The timings, and the seconds that one copy of the photograph takes.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left. A framework that cannot exchange has no row.
+    A framework that cannot exchange has no row.
     """
     array = photo.numpy()
     timings = []

@@ -75,13 +75,7 @@ class Peer:
     modules: dict = field(repr=False)
 
     def space(self, **names):
-        """The names that the statements may use.
-
-        Raises
-        ------
-        ImportError
-            dltensor or NumPy cannot be imported.
-        """
+        """Return the variables of the statements."""
         import numpy as np
 
         import dltensor as dl
@@ -89,23 +83,11 @@ class Peer:
         return {"dl": dl, "np": np, **self.modules, **names}
 
     def receive(self, photo):
-        """Our tensor as an object of this framework.
-
-        Raises
-        ------
-        Exception
-            What the framework raises when it cannot hold the tensor.
-        """
+        """Return our tensor as an object of this framework."""
         return eval(self.give, self.space(photo=photo))
 
     def send(self, x):
-        """An object of this framework as our tensor.
-
-        Raises
-        ------
-        BufferError
-            The object cannot be exchanged.
-        """
+        """Return an object of this framework as our tensor."""
         return eval(self.take, self.space(x=x))
 
 
@@ -125,21 +107,7 @@ def _load(row):
 
 
 def find(progress):
-    """Return the frameworks that can be imported, and what pip calls those that cannot.
-
-    Parameters
-    ----------
-    progress : callable taking a str, called with the package being imported
-
-    Returns
-    -------
-    (list of Peer, dict of name to the reason it is missing)
-
-    Raises
-    ------
-    MemoryError
-        Importing ran out of memory. A framework that fails to import in any other way counts as missing.
-    """
+    """Return the frameworks that can be imported, and the reason why each other one is missing, by name."""
     # Without this jax looks for accelerators, which takes seconds and prints warnings.
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     found, missing = [], {}

@@ -36,15 +36,7 @@ class Scene:
 def read():
     """Return the photograph as matplotlib decodes it: a NumPy array of height x width x 3 bytes.
 
-    Raises
-    ------
-    Missing
-        matplotlib (with NumPy and Pillow) is not installed, or was installed without its sample data.
-
-    Examples
-    --------
-    >>> from dltensor._cli.demo import photo
-    >>> photo.read().shape
+    >>> read().shape
     (600, 512, 3)
     """
     try:
@@ -65,22 +57,7 @@ def read():
 
 
 def scenes(photo, table=VIEWS):
-    """Return the views of the photograph made by the expressions of a table.
-
-    Parameters
-    ----------
-    photo : Tensor, shape (height, width, 3), uint8
-    table : sequence of (name, expression, remark), default `VIEWS`
-
-    Returns
-    -------
-    list of Scene
-
-    Raises
-    ------
-    IndexError
-        `photo` has other dimensions than those.
-    """
+    """Return the views of the photograph made by the expressions of a table."""
     import dltensor as dl
 
     return [

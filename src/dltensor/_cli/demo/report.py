@@ -10,16 +10,8 @@ from .sheet import encode, layout
 
 
 def seconds(value):
-    """A time in a unit that suits it.
+    """Return a time as text in a suitable unit.
 
-    Raises
-    ------
-    TypeError
-        `value` is not a number.
-
-    Examples
-    --------
-    >>> from dltensor._cli.demo.report import seconds
     >>> seconds(3.2e-8), seconds(1.234e-5), seconds(0.25)
     ('32 ns', '12.3 µs', '250 ms')
     """
@@ -52,13 +44,13 @@ def _views(scenes):
     for scene in scenes:
         source = "data:image/png;base64," + base64.b64encode(encode(scene.tensor)).decode()
         shape, strides = layout(scene.tensor)
-        said = [element("code", scene.expression), shape, element("br"), strides, element("br"), _quiet(scene.remark)]
+        lines = [element("code", scene.expression), shape, element("br"), strides, element("br"), _quiet(scene.remark)]
         picture = element("div", element("img", alt=scene.name, src=source), class_="pic")
-        cards.append(element("figure", picture, element("figcaption", *said)))
+        cards.append(element("figure", picture, element("figcaption", *lines)))
     return element("div", *cards, class_="views")
 
 
-def _stops(found):
+def _steps(found):
     rows = []
     for number, step in enumerate(found.steps, 1):
         if step.refused:
@@ -73,15 +65,15 @@ def _stops(found):
                 element("code", hex(step.address)),
                 tag,
                 writable,
-                _quiet(step.said) if step.said else "",
+                _quiet(step.remark) if step.remark else "",
             )
         )
     heads = ("", "framework", "address of the first pixel", "memory", "writable", "remark")
     return table(rows, "frameworks in order", heads, lined=True)
 
 
-def _held(source, holding):
-    """One cell of the table of what frameworks can hold, refusals excepted."""
+def _import_tag(source, holding):
+    """Return the cell of an import that was not refused."""
     if holding.verdict == "copied":
         return _tag("warn", "copied")
     if source.readonly and not holding.readonly:
@@ -98,18 +90,18 @@ def _holdings(found):
             holding = found.holdings[label, name]
             if holding.verdict == "refused":
                 # The same text about other shapes is the same reason.
-                said = re.sub(r"[-\d,\[\]() ]+", " ", holding.reason)
-                number, _ = notes.setdefault(said, (len(notes) + 1, holding.reason))
+                reason = re.sub(r"[-\d,\[\]() ]+", " ", holding.reason)
+                number, _ = notes.setdefault(reason, (len(notes) + 1, holding.reason))
                 row.append(_tag("bad", "refused", element("sup", f" {number}")))
             else:
-                row.append(_held(source, holding))
+                row.append(_import_tag(source, holding))
         rows.append(row)
     listed = [element("li", note) for _, note in notes.values()]
-    made = table(rows, "views that each framework can hold", ("", *peers), lined=True)
-    return join([made, element("ol", *listed, class_="notes")]) if listed else made
+    content = table(rows, "views that each framework can hold", ("", *peers), lined=True)
+    return join([content, element("ol", *listed, class_="notes")]) if listed else content
 
 
-def _hops(found):
+def _timings(found):
     rows = []
     for timing in found.timings:
         longest = max(timing.our_time, timing.own_time) or 1.0
@@ -161,7 +153,7 @@ def _facts(found):
 
 
 def _sections(found):
-    """(heading, content) of each section."""
+    """Yield (heading, content) of each section."""
     painted = ", ".join(name for name, seen in found.painted.items() if seen) or "no other framework"
     yield (
         "Views of the photograph",
@@ -179,7 +171,7 @@ def _sections(found):
             "Each framework imported what the one before it exported. The address is that of the first pixel, as "
             "dltensor reads it from the framework's export."
         ),
-        _stops(found),
+        _steps(found),
     )
     yield (
         "Views that each framework can hold",
@@ -202,7 +194,7 @@ def _sections(found):
             "the framework's own way, each pair to its own scale. No time depends on the size of the photograph, "
             "because only its description is exchanged.",
         ),
-        _hops(found),
+        _timings(found),
         element(
             "p",
             f"{faster} of {len(found.timings)} are faster through dltensor here. The two sides differ in their checks: "
@@ -224,18 +216,7 @@ def _sections(found):
 
 
 def write(found, path):
-    """Write the report.
-
-    Parameters
-    ----------
-    found : Findings
-    path : pathlib.Path
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
+    """Write the report to a path."""
     kept = found.home.data_ptr == found.start.data_ptr
     versions = ", ".join(f"{peer.name} {peer.version}" for peer in found.peers)
     content = [

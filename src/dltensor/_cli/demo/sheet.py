@@ -11,28 +11,12 @@ HEIGHT = 400  # rows of a picture in the report at most, which shows them in few
 
 
 def pixels(tensor):
-    """Return a view of the photograph as an array that can be drawn: grey when it has two dimensions.
-
-    Raises
-    ------
-    DeviceError
-        The tensor is not in host memory.
-    """
+    """Return a view of the photograph as an array that can be drawn: grey when it has two dimensions."""
     return tensor.numpy()
 
 
 def encode(tensor):
-    """Return a view of the photograph as a PNG file's bytes: at most `HEIGHT` rows, and a palette of 256 colours.
-
-    Parameters
-    ----------
-    tensor : Tensor, shape (h, w, 3) or (h, w), uint8
-
-    Raises
-    ------
-    DeviceError
-        The tensor is not in host memory.
-    """
+    """Return a view of the photograph as a PNG file's bytes: at most `HEIGHT` rows, and a palette of 256 colours."""
     from PIL import Image
 
     picture = Image.fromarray(pixels(tensor))
@@ -55,16 +39,8 @@ def _save(figure, path):
 
 
 def layout(tensor):
-    """Shape and strides of a tensor as two short texts.
+    """Return shape and strides of a tensor as two short texts.
 
-    Raises
-    ------
-    AttributeError
-        `tensor` has neither.
-
-    Examples
-    --------
-    >>> from dltensor._cli.demo.sheet import layout
     >>> layout(dl.empty((2, 3))[:, ::-1])
     ('shape 2 × 3', 'strides 3, −1')
     """
@@ -73,19 +49,7 @@ def layout(tensor):
 
 
 def draw(scenes, title, subtitle, path):
-    """Draw the contact sheet and write it as a PNG file.
-
-    Parameters
-    ----------
-    scenes : list of Scene
-    title, subtitle : str
-    path : pathlib.Path
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
+    """Draw the contact sheet and write it as a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -123,19 +87,7 @@ def draw(scenes, title, subtitle, path):
 
 
 def draw_work(works, title, path):
-    """Draw the results of the operations, and under each the times of all libraries, and write it as a PNG file.
-
-    Parameters
-    ----------
-    works : list of Worked
-    title : str
-    path : pathlib.Path
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
+    """Draw the results of the operations, and under each the times of all libraries, and write it as a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

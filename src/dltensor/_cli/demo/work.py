@@ -8,14 +8,14 @@ from ..._tools.timing import by_turns
 # The sepia matrix: rows are input channels, columns output channels.
 SEPIA = ((0.393, 0.349, 0.272), (0.769, 0.686, 0.534), (0.189, 0.168, 0.131))
 
-# Name, our expression, NumPy's, torch's, how to look at the result, a remark. All are shown and run as they stand.
+# Name, our expression, NumPy's, torch's, the picture of `result`, a remark. All are shown and evaluated unchanged.
 WORKS = (
     (
         "brighter",
         "dl.add(photo, 60, saturate=True)",
         "np.clip(array.astype(np.int16) + 60, 0, 255).astype(np.uint8)",
         "torch.clamp(tensor.short() + 60, 0, 255).to(torch.uint8)",
-        "made",
+        "result",
         "saturates instead of wrapping, in one pass over bytes",
     ),
     (
@@ -23,7 +23,7 @@ WORKS = (
         "dl.cast(photo, 'uint8', scale=1.6, offset=-72.0, rounding='nearest')",
         "np.clip(np.rint(array * np.float32(1.6) - np.float32(72)), 0, 255).astype(np.uint8)",
         "torch.clamp(torch.round(tensor * 1.6 - 72), 0, 255).to(torch.uint8)",
-        "made",
+        "result",
         "scaled, shifted, rounded and clamped in one pass",
     ),
     (
@@ -31,7 +31,7 @@ WORKS = (
         "dl.cast(dl.permute_dims(photo, (2, 0, 1)), 'float32', scale=1 / 255)",
         "np.ascontiguousarray(array.transpose(2, 0, 1)) * np.float32(1 / 255)",
         "tensor.permute(2, 0, 1).contiguous().to(torch.float32) * (1 / 255)",
-        "dl.cast(dl.permute_dims(made, (1, 0, 2)).reshape((made.shape[1], -1)), 'uint8', scale=255,"
+        "dl.cast(dl.permute_dims(result, (1, 0, 2)).reshape((result.shape[1], -1)), 'uint8', scale=255,"
         " rounding='nearest')",
         "pixels of bytes to planes of floats, in one cast",
     ),
@@ -42,7 +42,7 @@ WORKS = (
         "np.clip(np.rint(array.reshape(-1, 3).astype(np.float32) @ np.array(SEPIA, np.float32)), 0, 255)"
         ".astype(np.uint8)",
         "torch.clamp(torch.round(tensor.reshape(-1, 3).float() @ torch.tensor(SEPIA)), 0, 255).to(torch.uint8)",
-        "made.reshape(photo.shape)",
+        "result.reshape(photo.shape)",
         "a colour matrix: one matrix product",
     ),
     (
@@ -50,7 +50,7 @@ WORKS = (
         "dl.where(dl.greater(photo, 128), photo, 0)",
         "np.where(array > 128, array, np.uint8(0))",
         "torch.where(tensor > 128, tensor, 0)",
-        "made",
+        "result",
         "elements selected by a comparison",
     ),
 )
@@ -74,26 +74,7 @@ class Worked:
 
 
 def work(photo, peers=("numpy", "torch"), table=WORKS, rounds=21):
-    """Do each piece of work on a photograph, alternately with every installed peer.
-
-    Parameters
-    ----------
-    photo : Tensor, shape (height, width, 3), uint8
-    peers : names of the peers that may take part
-    table : rows as in `WORKS`
-    rounds : how often each is timed
-
-    Returns
-    -------
-    list of Worked
-        ``times`` in seconds by name, "dltensor" among them; ``differs`` is by how much a peer's elements differ at
-        most.
-
-    Raises
-    ------
-    Exception
-        Whatever an expression raises.
-    """
+    """Do each piece of work on a photograph, alternately with every installed peer, and return a `Worked` for each."""
     import dltensor as dl
 
     names = {"dl": dl, "photo": photo, "SEPIA": SEPIA}
@@ -124,16 +105,16 @@ def work(photo, peers=("numpy", "torch"), table=WORKS, rounds=21):
 
 def _worked(row, names, peers, rounds):
     name, ours, numpy, torchs, look, remark = row
-    said = {"dltensor": ours} | {peer: {"numpy": numpy, "torch": torchs}[peer] for peer in peers}
+    statements = {"dltensor": ours} | {peer: {"numpy": numpy, "torch": torchs}[peer] for peer in peers}
     result = eval(ours, names)
-    took = by_turns(said.values(), names, rounds)
-    differs = {peer: _distance(result, eval(said[peer], names)) for peer in peers}
-    shown = eval(look, names | {"made": result})
-    return Worked(name, ours, remark, shown, {who: took[text] for who, text in said.items()}, differs)
+    took = by_turns(statements.values(), names, rounds)
+    differs = {peer: _distance(result, eval(statements[peer], names)) for peer in peers}
+    shown = eval(look, names | {"result": result})
+    return Worked(name, ours, remark, shown, {who: took[text] for who, text in statements.items()}, differs)
 
 
 def _distance(ours, theirs):
-    """The largest difference between elements of two results."""
+    """Return the largest difference between elements of two results."""
     import dltensor as dl
 
     wide = [dl.astype(dl.asarray(x), "float64") for x in (ours, theirs)]
