@@ -38,10 +38,10 @@ class Adapted:
 
     @classmethod
     def _of(cls, source, form, name):
-        made = cls.__new__(cls)
-        made._source, made._form, made._name = source, form, name
-        made._finish(form)
-        return made
+        adapted = cls.__new__(cls)
+        adapted._source, adapted._form, adapted._name = source, form, name
+        adapted._finish(form)
+        return adapted
 
     def _finish(self, form):
         changes, lanes, t, split = [], form["lanes"], self._source, None
@@ -97,7 +97,7 @@ class Adapted:
         return t if self._split is None else t.view(DType(t.dtype.code, t.dtype.bits, self._split.lanes))
 
     def _make(self, copy=None):
-        """The tensor to export, its flags and its offset. Each export makes a new copy, which one consumer owns."""
+        """Return the tensor to export, its flags and its offset. Each export makes a copy, which its consumer owns."""
         t, copied = self._source, self.copies or bool(copy)
         if self.copies and copy is False:
             raise BufferError(f"__dlpack__: the adapted form needs a copy ({'; '.join(self.changes)}), but copy=False")
@@ -171,14 +171,14 @@ class AdaptedWithTable(Adapted):
 
 
 def _empty_like(t, dtype):
-    """A tensor with the shape and strides of the future copy, without its elements."""
+    """Return a tensor with the shape and strides of the future copy, uninitialized."""
     from .._core.convert import empty
 
     return empty(t.shape, dtype=dtype or t.dtype)
 
 
-def _choose(source, to, given):
-    """The form for a framework: the arguments of every quirk that applies; given arguments take precedence."""
+def _choose(source, to, arguments):
+    """Return the form for a framework: the arguments of every quirk that applies, below those of the call."""
     from . import inspect
     from .quirks import load
 
@@ -204,7 +204,7 @@ def _choose(source, to, given):
             )
         chosen["dtype"] = quirks.widen[name]
     # With readonly=False no copy is made for the flag alone.
-    if given.get("readonly") is False and "dtype" not in chosen and given.get("copy") is None:
+    if arguments.get("readonly") is False and "dtype" not in chosen and arguments.get("copy") is None:
         chosen.pop("copy", None)
     return chosen
 
@@ -276,7 +276,7 @@ def adapt(
     >>> dl.from_dlpack(dl.adapt(backwards, to="torch")).tolist()
     [3, 2, 1, 0]
     """
-    given = {
+    arguments = {
         "legacy": legacy,
         "readonly": readonly,
         "contiguous": contiguous,
@@ -286,10 +286,10 @@ def adapt(
         "copy": copy,
         "table": table,
     }
-    form = given
+    form = arguments
     if to is not None:
-        chosen = _choose(obj, to, given)
-        form = {name: chosen.get(name) if value is None else value for name, value in given.items()}
+        chosen = _choose(obj, to, arguments)
+        form = {name: chosen.get(name) if value is None else value for name, value in arguments.items()}
     offset = form["byte_offset"]
     if offset is not None and offset != "256" and (type(offset) is not int or offset < 0):
         raise ValueError(f"adapt: byte_offset must be a number of bytes from 0 on, or '256', got {offset!r}")

@@ -31,11 +31,11 @@ def lines_of(file):
     rows = list(_rows(file))
     total = sum(info.nbytes for _, info, _ in rows if info)
     size, count = os.stat(file.path).st_size, len(rows)
-    made = [[(line, "bold")] for line in fill(
+    lines = [[(line, "bold")] for line in fill(
         f"{os.fsdecode(file.path)}: {file.format}, {count} tensor{'' if count == 1 else 's'}, {total:,} bytes of "
         f"elements in {size:,}", width())]  # fmt: skip
     for key, value in file.metadata.items():
-        made += [[(line, "")] for line in labelled(f"  {first_line(key, 40)}", first_line(value), 14, width())]
+        lines += [[(line, "")] for line in labelled(f"  {first_line(key, 40)}", first_line(value), 14, width())]
     table = [_TITLES]
     for name, info, problem in rows:
         if info is None:
@@ -46,8 +46,8 @@ def lines_of(file):
         table.append([first_line(name, 80) or "''", dtype, str(info.shape), f"{info.nbytes:,}", place])
     if rows:
         title, *body = columns_of(table, width(), right=(3, 4))
-        made += [[], [(title, "title")], *([(line, "")] for line in body)]
-    return made, not any(problem for _, _, problem in rows)
+        lines += [[], [(title, "title")], *([(line, "")] for line in body)]
+    return lines, not any(problem for _, _, problem in rows)
 
 
 def json_of(file):

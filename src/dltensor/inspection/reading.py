@@ -23,7 +23,7 @@ from .describe import alignment, bytes_words, findings_of, is_compact
 from .quirks import NEUTRAL, load
 from .report import Call, Consequence, Report, Table
 
-# A copy that an inspection may ask for; larger ones are left out and named.
+# Largest copy that an inspection requests, in bytes.
 COPY_LIMIT = 2**20
 # CPython's counts of immortal objects begin at 999,999,999 (3.11) or 2**30 - 1 (3.12 on 32 bits), or far above.
 IMMORTAL = 2**29
@@ -129,17 +129,17 @@ def _call(x, arguments, first):
         return Call(_typed(arguments), error=describe_error(error))
     if not is_capsule(capsule):
         return Call(_typed(arguments), error=f"TypeError: returned {_name_of(type(capsule))} instead of a capsule")
-    held = sys.getrefcount(x) - before
+    references = sys.getrefcount(x) - before
     fields = read_capsule(capsule)
     answer = _answer(fields, first)
     if discard(capsule):
         answer += "; the capsule has no destructor: unconsumed it leaks (rule 26)"
-    return Call(_typed(arguments), answer, struct=fields if fields["layout"] else None, references=held)
+    return Call(_typed(arguments), answer, struct=fields if fields["layout"] else None, references=references)
 
 
 def _calls(x, host):
-    """Every signature by itself. On other devices only those that copy nothing, without synchronization."""
-    made, first = [], None
+    """Call every signature by itself. On other devices only those that copy nothing, without synchronization."""
+    calls, first = [], None
     for arguments in SIGNATURES:
         skipped = ""
         if not host:
@@ -151,16 +151,16 @@ def _calls(x, host):
         if arguments.get("copy") and (size is None or size > COPY_LIMIT):
             skipped = f"it would copy {'an unknown number of bytes' if size is None else bytes_words(size)}"
         if skipped:
-            made.append(Call(_typed(arguments), skipped=skipped))
+            calls.append(Call(_typed(arguments), skipped=skipped))
             continue
-        made.append(_call(x, arguments, first))
-        if first is None and "data" in (made[-1].struct or ()):
-            first = made[-1].struct
-    return made
+        calls.append(_call(x, arguments, first))
+        if first is None and "data" in (calls[-1].struct or ()):
+            first = calls[-1].struct
+    return calls
 
 
 def _ask_device(x):
-    """The result of __dlpack_device__: (text, whether it returned, whether the host can read)."""
+    """Call __dlpack_device__: (text, True if it returned, True if the host can read)."""
     if not _has(x, "__dlpack_device__"):
         return "missing, but the standard requires it", False, True
     try:
@@ -198,9 +198,9 @@ def _references_words(count):
 
 def _ownership(x, report):
     rows = []
-    held = [call.references for call in report.calls if call.references is not None]
-    if held:
-        count = held[0]
+    references = [call.references for call in report.calls if call.references is not None]
+    if references:
+        count = references[0]
         rows.append(
             (
                 "an export keeps",
@@ -436,7 +436,7 @@ def of_object(x):
 
 
 def _through_us(x, report):
-    """An object without DLPack whose memory can still be shared: as dltensor exports it."""
+    """Inspect an object without DLPack through its other protocols, as dltensor exports it."""
     if isinstance(x, (bool, int, float, complex, str, list, tuple)):
         return
     offered = set(report.protocols)
@@ -460,7 +460,7 @@ def _through_us(x, report):
 
 
 def export_of(x):
-    """The struct of one new export, which is released at once: (fields or None, the reason)."""
+    """Export once, release it, and return the fields of its struct, or None and the reason."""
     report = Report("object", _name_of(type(x)))
     row = load().frameworks.get(_framework_of(type(x))[0])
     if row is not None and row.once:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of an inspection as plain data. Text, HTML and JSON are made elsewhere."""
+"""The result of an inspection as plain data. Text and HTML are in their own modules."""
 
 import json
 from dataclasses import dataclass, field

@@ -23,7 +23,7 @@ def _pointer(address):
 
 
 def _rows_of_struct(struct):
-    """The fields of the struct, each with its meaning."""
+    """Yield the fields of the struct, each with its meaning."""
     if struct["layout"] != "DLTensor":
         version = struct.get("version")
         yield "layout", f"{struct['layout']} at {_pointer(struct['address'])}", ""
@@ -95,16 +95,16 @@ def sections(report):
     >>> [title for title, _ in sections(dl.inspect(dl.arange(3)))][:2]
     ['fields', 'memory']
     """
-    made = []
+    titled = []
     if report.struct is not None:
-        made.append(
+        titled.append(
             (
                 f"fields, from {report.via}" if report.via != "__dlpack__(max_version=(1, 3))" else "fields",
                 list(_rows_of_struct(report.struct)),
             )
         )
-        made.append(("memory", list(_rows_of_memory(report.struct))))
-    made.append(("ownership", [(label, text, "") for label, text in report.ownership]))
+        titled.append(("memory", list(_rows_of_memory(report.struct))))
+    titled.append(("ownership", [(label, text, "") for label, text in report.ownership]))
     offers = [("offers", ", ".join(report.protocols) or "nothing", "")]
     if report.device_answer:
         good = report.device_answer.startswith("(") and "demands" not in report.device_answer
@@ -112,9 +112,9 @@ def sections(report):
     for call in report.calls:
         text = call.answer or (f"not called: {call.skipped}" if call.skipped else call.error)
         offers.append((call.call, text, "warn" if call.error else "dim" if call.skipped else ""))
-    made.append(("ways in" if len(offers) > 1 else "offers", offers))
-    made.append(("exchange table", [row for table in report.tables for row in _rows_of_table(table)]))
-    made.append(
+    titled.append(("ways in" if len(offers) > 1 else "offers", offers))
+    titled.append(("exchange table", [row for table in report.tables for row in _rows_of_table(table)]))
+    titled.append(
         (
             "findings",
             [
@@ -125,12 +125,12 @@ def sections(report):
         )
     )
     for role, title in (("producer", "known behaviour of its producer"), ("consumer", "known behaviour of consumers")):
-        made.append((title, list(_rows_of_consequences([row for row in report.consequences if row.role == role]))))
-    made.append(("remarks", [("", text, "") for text in report.remarks]))
+        titled.append((title, list(_rows_of_consequences([row for row in report.consequences if row.role == role]))))
+    titled.append(("remarks", [("", text, "") for text in report.remarks]))
     # Names, messages and versions are foreign text: control characters are escaped here, for every output.
     return [
         (title, [(escape_controls(label), escape_controls(text), mark) for label, text, mark in rows])
-        for title, rows in made
+        for title, rows in titled
         if rows
     ]
 
