@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 import importlib
 
-_WHERE = {"RULES": "rules", "Rule": "rules", "Result": "report", "Finding": "report"}
-__all__ = [*_WHERE, "Missing", "check", "installed"]
+_MODULES = {"RULES": "rules", "Rule": "rules", "Result": "report", "Finding": "report"}
+__all__ = [*_MODULES, "Missing", "check", "installed"]
 
 
 def __getattr__(name):
     # Imported lazily: they import XML and JSON, which `import dltensor` does not need.
-    if name in _WHERE:
-        return getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -125,13 +125,13 @@ def check(
     batches = [together, hostile[::2], hostile[1::2], *alone]
     done = []
 
-    def one_more(name):
+    def count_done(name):
         done.append(name)
         if progress:
             progress(len(set(done)), len(chosen))
 
     try:
-        outcomes, facts = run(framework, batches, jobs, one_more)
+        outcomes, facts = run(framework, batches, jobs, count_done)
     except Lost as error:
         raise Missing(str(error)) from None
     return Result.of(

@@ -17,8 +17,8 @@ from .._core.types cimport (DLDeviceType, DLManagedTensor, DLManagedTensorVersio
 cdef extern from "probe.h" namespace "dlt::probe" nogil:
     cppclass atomic_int "std::atomic<int>":
         int load()
-    cppclass Made:
-        Made() except +
+    cppclass OwnStruct:
+        OwnStruct() except +
         DLManagedTensorVersioned versioned
         DLManagedTensor legacy
         atomic_int deleted
@@ -29,8 +29,7 @@ cdef extern from "probe.h" namespace "dlt::probe" nogil:
     cppclass Watched:
         atomic_int deleted
         void* original
-        cbool call_through
-    cppclass Said:
+    cppclass ReportedError:
         int calls
         const char* kind
         const char* message
@@ -95,24 +94,19 @@ cdef object _describe_managed(void* managed, bint legacy):
 
 
 def is_capsule(thing):
-    """Test whether `thing` is a PyCapsule of whatever name."""
+    """Test whether `thing` is a PyCapsule of any name."""
     return bool(PyCapsule_CheckExact(thing))
 
 
 def name_of(capsule):
-    """The current name of a capsule, or None."""
+    """Return the current name of a capsule, or None."""
     cdef const char* name = PyCapsule_GetName(capsule)
     return None if name == NULL else (<bytes>name).decode("utf-8", "replace")
 
 
 def name_address(capsule):
-    """Where the name of a capsule is stored."""
+    """Return the address at which the name of a capsule is stored."""
     return <uintptr_t>PyCapsule_GetName(capsule)
-
-
-def text_at(uintptr_t address):
-    """The C string at an address, at most 64 bytes."""
-    return (<const char*>address)[:64].partition(b"\0")[0].decode("utf-8", "replace")
 
 
 cdef void* _pointer(capsule) except NULL:
@@ -128,12 +122,12 @@ def look(capsule):
 
 
 # A token of this module: objects that hold a foreign address cannot be created elsewhere.
-cdef object _MADE_HERE = object()
+cdef object _TOKEN = object()
 
 
-cdef int _refuse_unless_made_here(token, str name, str made_by) except -1:
-    if token is not _MADE_HERE:
-        raise TypeError(f"{name}: objects of this class are made by {made_by}, not by calling it")
+cdef int _check_token(token, str name, str maker) except -1:
+    if token is not _TOKEN:
+        raise TypeError(f"{name}: objects of this class are made by {maker}, not by calling it")
     return 0
 
 
@@ -144,7 +138,7 @@ cdef class ImportedTensor:
     cdef public bint deleted
 
     def __cinit__(self, token=None):
-        _refuse_unless_made_here(token, "ImportedTensor", "take()")
+        _check_token(token, "ImportedTensor", "take()")
 
     @property
     def struct(self):
@@ -171,13 +165,13 @@ cdef class ImportedTensor:
 
 
 cdef ImportedTensor _taken(void* managed, bint legacy):
-    cdef ImportedTensor taken = ImportedTensor.__new__(ImportedTensor, _MADE_HERE)
+    cdef ImportedTensor taken = ImportedTensor.__new__(ImportedTensor, _TOKEN)
     taken.managed, taken.legacy = managed, legacy
     return taken
 
 
 def take(capsule):
-    """Consume a capsule as the standard says and return its struct as a `ImportedTensor`."""
+    """Consume a capsule as the standard says and return its struct as an `ImportedTensor`."""
     legacy = look(capsule).legacy
     cdef ImportedTensor taken = _taken(_pointer(capsule), legacy)
     PyCapsule_SetName(capsule, b"used_dltensor" if legacy else b"used_dltensor_versioned")
@@ -189,22 +183,18 @@ cdef class Watch:
     cdef Watched* watched
 
     def __cinit__(self, token=None):
-        _refuse_unless_made_here(token, "Watch", "watch()")
+        _check_token(token, "Watch", "watch()")
 
     @property
     def deleted(self):
         return self.watched.deleted.load()
 
-    def hold_back(self):
-        """Count only, from now on: the foreign deleter is not called, its struct leaks."""
-        self.watched.call_through = False
-
 
 def watch(capsule):
     """Put a counter in front of the deleter of an unconsumed capsule."""
-    cdef Watch made = Watch.__new__(Watch, _MADE_HERE)
-    made.watched = watch_struct(_pointer(capsule), look(capsule).legacy)
-    return made
+    cdef Watch watch = Watch.__new__(Watch, _TOKEN)
+    watch.watched = watch_struct(_pointer(capsule), look(capsule).legacy)
+    return watch
 
 
 def bytes_at(uintptr_t address, Py_ssize_t count):
@@ -218,28 +208,28 @@ def write_at(uintptr_t address, bytes content):
 
 
 def memory(Py_ssize_t count):
-    """The address of `count` zero bytes, aligned to 256, for as long as the process lives."""
-    cdef void* made = aligned_memory(count)
-    if made == NULL:
+    """Return the address of `count` zero bytes, aligned to 256, for as long as the process lives."""
+    cdef void* address = aligned_memory(count)
+    if address == NULL:
         raise MemoryError(f"memory: {count} bytes")
-    memset(made, 0, count)
-    return <uintptr_t>made
+    memset(address, 0, count)
+    return <uintptr_t>address
 
 
 cdef int64_t* _lasting(values) except? NULL:
-    cdef int64_t* made
+    cdef int64_t* copied
     cdef Py_ssize_t i
     if values is None:
         return NULL
     if isinstance(values, int):
         return <int64_t*><uintptr_t>values
     values = tuple(values)  # once: its length is asked, and then its items
-    made = <int64_t*>malloc(8 * max(len(values), 1))
-    if made == NULL:
+    copied = <int64_t*>malloc(8 * max(len(values), 1))
+    if copied == NULL:
         raise MemoryError
     for i, value in enumerate(values):
-        made[i] = value
-    return made
+        copied[i] = value
+    return copied
 
 
 cdef int _edit_tensor(DLTensor* t, dict fields) except -1:
@@ -319,7 +309,7 @@ cdef class Probe:
     "needs interpreter" for one that aborts without. `owned` bytes are copied to memory that is
     overwritten when the struct is deleted; `data` is an address.
     """
-    cdef Made* made
+    cdef OwnStruct* own
     cdef readonly bint legacy
     cdef readonly object keeps
 
@@ -329,34 +319,34 @@ cdef class Probe:
         cdef DLTensor* t
         cdef int i
         cdef int64_t step = 1
-        self.made = new Made()
+        self.own = new OwnStruct()
         self.legacy = legacy
         self.keeps = keeps
         if legacy:
-            t = &self.made.legacy.dl_tensor
-            self.made.legacy.manager_ctx = <void*><uintptr_t>context
+            t = &self.own.legacy.dl_tensor
+            self.own.legacy.manager_ctx = <void*><uintptr_t>context
             if deleter:
-                self.made.legacy.deleter = delete_legacy
+                self.own.legacy.deleter = delete_legacy
         else:
-            t = &self.made.versioned.dl_tensor
-            self.made.versioned.version.major, self.made.versioned.version.minor = version
-            self.made.versioned.flags = flags
-            self.made.versioned.manager_ctx = <void*><uintptr_t>context
+            t = &self.own.versioned.dl_tensor
+            self.own.versioned.version.major, self.own.versioned.version.minor = version
+            self.own.versioned.flags = flags
+            self.own.versioned.manager_ctx = <void*><uintptr_t>context
             if deleter is True:
-                self.made.versioned.deleter = delete_versioned
+                self.own.versioned.deleter = delete_versioned
             elif deleter == "needs gil":
-                self.made.versioned.deleter = delete_needing_python
+                self.own.versioned.deleter = delete_needing_python
             elif deleter == "needs interpreter":
-                self.made.versioned.deleter = delete_needing_interpreter
+                self.own.versioned.deleter = delete_needing_interpreter
         if owned is not None:
             if not isinstance(owned, bytes):
                 raise TypeError(f"Probe: owned must be bytes, got {type(owned).__qualname__}")
-            self.made.owned = aligned_memory(len(owned))
-            if self.made.owned == NULL:
+            self.own.owned = aligned_memory(len(owned))
+            if self.own.owned == NULL:
                 raise MemoryError(f"Probe: no memory left for {len(owned)} bytes")
-            self.made.owned_bytes = len(owned)
-            memcpy(self.made.owned, <char*><bytes>owned, len(owned))
-            data = <uintptr_t>self.made.owned
+            self.own.owned_bytes = len(owned)
+            memcpy(self.own.owned, <char*><bytes>owned, len(owned))
+            data = <uintptr_t>self.own.owned
         t.data = <void*><uintptr_t>(data or 0)
         t.device.device_type = <DLDeviceType><int>device[0]
         t.device.device_id = device[1]
@@ -366,35 +356,35 @@ cdef class Probe:
             t.shape = <int64_t*><uintptr_t>(shape or 0)
         else:
             for i in range(min(len(shape), 64)):
-                self.made.shape[i] = shape[i]
-            t.shape = &self.made.shape[0]
+                self.own.shape[i] = shape[i]
+            t.shape = &self.own.shape[0]
         t.ndim = (len(shape) if isinstance(shape, (tuple, list)) else 0) if ndim is None else ndim
         if isinstance(strides, str):
             for i in reversed(range(min(len(shape), 64) if isinstance(shape, (tuple, list)) else 0)):
-                self.made.strides[i] = step
+                self.own.strides[i] = step
                 step = <int64_t>(<uint64_t>step * <uint64_t><int64_t>shape[i])
-            t.strides = &self.made.strides[0]
+            t.strides = &self.own.strides[0]
         elif strides is None or isinstance(strides, int):
             t.strides = <int64_t*><uintptr_t>(strides or 0)
         else:
             for i in range(min(len(strides), 64)):
-                self.made.strides[i] = strides[i]
-            t.strides = &self.made.strides[0]
+                self.own.strides[i] = strides[i]
+            t.strides = &self.own.strides[0]
 
     @property
     def deleted(self):
-        return self.made.deleted.load()
+        return self.own.deleted.load()
 
     @property
     def struct(self):
-        return _describe_managed(self.made, self.legacy)
+        return _describe_managed(self.own, self.legacy)
 
     def capsule(self, name=None, ending=True):
         """Export it, under the standard's name for its layout unless another is given."""
         cdef bytes kept
         name = name or ("dltensor" if self.legacy else "dltensor_versioned")
         kept = _NAMES.setdefault(name, name.encode())
-        return PyCapsule_New(self.made, kept, <Ending>end_capsule if ending else <Ending>NULL)
+        return PyCapsule_New(self.own, kept, <Ending>end_capsule if ending else <Ending>NULL)
 
 
 include "_probe_tables.pxi"
@@ -404,7 +394,7 @@ cdef object _listener = None
 
 
 def on_trying(listener):
-    """The callback that records the current step, so that a crash can be attributed to it."""
+    """Set the callback that records the current step, so that a crash can be attributed to it."""
     global _listener
     _listener = listener
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Part of _probe.pyx: exchange tables, our own over any source, and foreign ones called as from C.
 
-# An exchange table over `__dlpack__`, for sources that offer one. What its functions do besides is set per process.
+# An exchange table over `__dlpack__`, for sources that offer one. Its defects are set per process.
 cdef dict _manners = {"from": "sound", "calls": [], "objects": []}
 
 
 def table_manner(str manner="sound"):
-    """Set what our table functions do from now on ("sound", "fail silently", "give NULL"); forgets earlier calls."""
+    """Set how our table functions behave from now on ("sound", "fail silently", "give NULL"); forgets earlier calls."""
     _manners.update({"from": manner, "calls": [], "objects": []})
 
 
 def table_calls():
-    """The names of our table's functions that were called, and the ids of the objects they were called with."""
+    """Return the names of our table's functions that were called, and the ids of their objects."""
     return list(_manners["calls"]), list(_manners["objects"])
 
 
@@ -45,28 +45,27 @@ cdef int _view_object(void* thing, DLTensor* out) except -1 with gil:
         return 0
     cdef DLManagedTensorVersioned* managed = _export(<object>thing)
     out[0] = managed.dl_tensor  # the source's probes own the struct and are never freed
-    (<object>thing).exported.append(<uintptr_t>managed)
     return 0
 
 
 cdef int _to_object(DLManagedTensorVersioned* tensor, void** out) except -1 with gil:
     _manners["calls"].append("to")
     capsule = PyCapsule_New(tensor, b"dltensor_versioned", <Ending>end_capsule)
-    made = _manners["import"](capsule)
-    Py_INCREF(made)
-    out[0] = <void*>made
+    result = _manners["import"](capsule)
+    Py_INCREF(result)
+    out[0] = <void*>result
     return 0
 
 
 cdef int _allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
-                   SetError tell) noexcept with gil:
+                   SetError set_error) noexcept with gil:
     cdef int i
     cdef Probe probe
     cdef str manner = _manners.get("allocate", "sound")
     _manners["calls"].append("allocate")
     if prototype.dtype.code > 18 or prototype.ndim < 0:
         if manner != "silent":
-            tell(context, b"BufferError", b"this producer allocates no such elements")
+            set_error(context, b"BufferError", b"this producer allocates no such elements")
         out[0] = NULL
         return -1
     size = prototype.dtype.bits * prototype.dtype.lanes // 8
@@ -74,9 +73,9 @@ cdef int _allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* co
         size *= prototype.shape[i]
     probe = Probe(shape=tuple([prototype.shape[i] for i in range(prototype.ndim)]), owned=bytes(size),
                   dtype=(prototype.dtype.code, prototype.dtype.bits, prototype.dtype.lanes))
-    out[0] = &probe.made.versioned
+    out[0] = &probe.own.versioned
     if manner == "always":
-        tell(context, b"Nothing", b"went wrong")
+        set_error(context, b"Nothing", b"went wrong")
     return 0
 
 
@@ -88,7 +87,7 @@ cdef int _stream(DLDeviceType kind, int32_t number, void** out) noexcept with gi
 
 
 def make_table(*, version=(1, 3), missing=(), previous=None, silent=False, **manners):
-    """The address of an exchange table whose functions go through ``__dlpack__`` of the object.
+    """Return the address of an exchange table whose functions go through ``__dlpack__`` of the object.
 
     `missing` names functions that are NULL (allocate, from, to, view, stream); `silent` makes `from` fail without an
     error; `previous` is another table's address, or "itself". `manners`: ``allocate``, ``stream``, ``importer``.
@@ -119,13 +118,13 @@ def make_table(*, version=(1, 3), missing=(), previous=None, silent=False, **man
 
 
 def table_capsule(uintptr_t address, str name="dlpack_exchange_api"):
-    """A table as the capsule that a type offers."""
+    """Return a table as the capsule that a type offers."""
     cdef bytes kept = _NAMES.setdefault(name, name.encode())
     return PyCapsule_New(<void*>address, <const char*>kept, <Ending>NULL)
 
 
 cdef str _pending():
-    """The pending exception as text, cleared; None when there is none."""
+    """Clear the pending exception and return it as text; None when there is none."""
     if PyErr_Occurred() == NULL:
         return None
     try:
@@ -141,7 +140,6 @@ cdef int _raise() except? -1:
 cdef class Table:
     """A foreign exchange table: its fields, and its functions called as from C."""
     cdef DLPackExchangeAPI* api
-    cdef public object last_error
 
     def __cinit__(self, uintptr_t address):
         if address == 0:
@@ -150,7 +148,7 @@ cdef class Table:
 
     @classmethod
     def of(cls, capsule):
-        """The table of a capsule, or of an address in the older spelling."""
+        """Return the table of a capsule, or of an address in the older spelling."""
         return cls(<uintptr_t>PyCapsule_GetPointer(capsule, _TABLE) if PyCapsule_CheckExact(capsule) else capsule)
 
     @property
@@ -174,42 +172,42 @@ cdef class Table:
                 "current_work_stream": <uintptr_t>self.api.current_work_stream}
 
     def export(self, thing):
-        """The result, the `ImportedTensor` (None for NULL) and the error as text."""
+        """Return the result, the `ImportedTensor` (None for NULL) and the error as text."""
         cdef DLManagedTensorVersioned* out = NULL
         cdef int result = self.api.managed_tensor_from_py_object_no_sync(<void*>thing, &out)
         return result, None if out == NULL else _taken(out, False), _pending()
 
     def view(self, thing):
-        """The result, a `Struct` without a deleter, and the error as text."""
+        """Return the result, a `Struct` without a deleter, and the error as text."""
         cdef DLTensor out
         memset(&out, 0, sizeof(out))
         cdef int result = self.api.dltensor_from_py_object_no_sync(<void*>thing, &out)
         return result, _describe(&out, False, None, 0, NULL, NULL, NULL), _pending()
 
     def hand_over(self, Probe probe):
-        """The result, the object made of a probe's tensor, and the error as text."""
+        """Return the result, the object over a probe's tensor, and the error as text."""
         cdef void* out = NULL
-        cdef int result = self.api.managed_tensor_to_py_object_no_sync(&probe.made.versioned, &out)
-        made = None
+        cdef int result = self.api.managed_tensor_to_py_object_no_sync(&probe.own.versioned, &out)
+        thing = None
         if out != NULL:
-            made = <object>out
-            Py_DECREF(made)
-        return result, made, _pending()
+            thing = <object>out
+            Py_DECREF(thing)
+        return result, thing, _pending()
 
     def allocate(self, tuple shape, tuple dtype, tuple device=(1, 0)):
-        """The result, the tensor, how often SetError was called and with what, and the Python error in words."""
+        """Return the result, the tensor, the calls of SetError and its last arguments, and the Python error as text."""
         cdef DLTensor prototype
-        cdef Said said
+        cdef ReportedError reported
         cdef DLManagedTensorVersioned* out = NULL
         memset(&prototype, 0, sizeof(prototype))
         fields = {"shape": shape, "ndim": len(shape), "dtype": dtype, "device": device}
         _edit_tensor(&prototype, fields)
-        cdef int result = self.api.managed_tensor_allocator(&prototype, &out, &said, set_error)
-        words = ((<bytes>said.kind).decode("utf-8", "replace"), (<bytes>said.message).decode("utf-8", "replace"))
-        return result, None if out == NULL else _taken(out, False), said.calls, words, _pending()
+        cdef int result = self.api.managed_tensor_allocator(&prototype, &out, &reported, set_error)
+        words = ((<bytes>reported.kind).decode("utf-8", "replace"), (<bytes>reported.message).decode("utf-8", "replace"))
+        return result, None if out == NULL else _taken(out, False), reported.calls, words, _pending()
 
     def stream(self, int kind=1, int number=0, uintptr_t before=0xDEAD):
-        """The result, what was written over `before`, and the error as text."""
+        """Return the result, the value written over `before`, and the error as text."""
         cdef void* out = <void*>before
         cdef int result = self.api.current_work_stream(<DLDeviceType>kind, number, &out)
         return result, <uintptr_t>out, _pending()

@@ -12,7 +12,7 @@ import warnings
 
 
 def _talker():
-    """A function that writes an event; the target's own output goes nowhere from here on."""
+    """Return a function that writes an event; from here on the target's own output is discarded."""
     pipe = os.fdopen(os.dup(1), "w", buffering=1)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
@@ -26,7 +26,7 @@ def _talker():
 
 
 def run_one(check, target):
-    """The outcome of one check in this process, and its message: kept, broken or skipped."""
+    """Return the outcome of one check in this process, kept, broken or skipped, and its message."""
     from .checks import Broken, NotApplicable, say
 
     side = target.produces if check.side == "producer" else target.consumes
@@ -49,16 +49,9 @@ def run_one(check, target):
 def serve(prepare):
     """Serve one order: ``{"target": ..., "path": [...], "checks": [...]}``.
 
-    Parameters
-    ----------
-    prepare : callable of (target, checks)
-        Returns what is known of the target, a dict with ``version``; a function of a check's name that returns the
-        outcome, its words and what else was seen, a dict; and whether the process has to end as the target wants it.
-
-    Raises
-    ------
-    ValueError
-        The order is not JSON.
+    `prepare` is called with the target and the checks. It returns the facts about the target, a dict with ``version``;
+    a function of a check's name that returns the outcome, its words and further data, a dict; and whether the process
+    has to end as the target ends it.
     """
     tell = _talker()
     order = json.loads(sys.stdin.readline())
@@ -89,7 +82,7 @@ def serve(prepare):
 
 
 def prepare(name, names):
-    """One target and how its checks are tried."""
+    """Return a target and a function that tries one of its checks."""
     from .checks import all_checks
     from .targets import find
 

@@ -19,13 +19,7 @@ from .runner import cores
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     parser.usage = "dltensor check [OPTIONS] [TARGET ...]"
     parser.add_argument(
         "target", metavar="TARGET", nargs="*", help="numpy, torch, mypkg:make ...; default: all installed"
@@ -68,13 +62,7 @@ def _explain(name):
 
 
 def run(options):
-    """Check the targets, print and write the reports, and return the exit status.
-
-    Raises
-    ------
-    OutputError
-        A report cannot be written.
-    """
+    """Check the targets, print and write the reports, and return the exit status."""
     if options.explain:
         return _explain(options.explain)
     if not options.target:

@@ -27,7 +27,7 @@ TABLE_ATTRIBUTES = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 
 
 def strides_of(struct):
-    """Strides in elements, those of C order where the pointer is NULL."""
+    """Return strides in elements, those of C order where the pointer is NULL."""
     if struct.strides is not None:
         return struct.strides
     shape = struct.shape or ()
@@ -35,7 +35,7 @@ def strides_of(struct):
 
 
 def patterns(struct):
-    """The elements in C order as bit patterns, integers; lanes count as part of an element."""
+    """Return the elements in C order as bit patterns, integers; lanes are part of an element."""
     _, bits, lanes = struct.dtype
     if not 0 <= struct.ndim <= 64 or (struct.ndim and struct.shape is None) or not bits * lanes:
         raise ValueError(
@@ -54,7 +54,7 @@ def patterns(struct):
 
 
 def values(struct):
-    """The elements in C order as Python numbers; bit patterns where Python has no such number."""
+    """Return the elements in C order as Python numbers; bit patterns where Python has no such number."""
     code, bits, lanes = struct.dtype
     form = _FORMATS.get((code, bits))
     numbers = patterns(struct)
@@ -84,10 +84,7 @@ class Observed:
 
 
 def difference(right, got):
-    """The first element in which values differ from the right ones, in words; empty where there is none.
-
-    A NaN equals a NaN.
-    """
+    """Return the first element that differs from the right values as text, or ""; a NaN equals a NaN."""
     if len(right) != len(got):
         return f"there are {len(got)} elements, expected {len(right)}"
     for place, (a, b) in enumerate(zip(right, got, strict=True)):
@@ -97,12 +94,12 @@ def difference(right, got):
 
 
 def export(thing, **keywords):
-    """Call ``__dlpack__`` of an object, with as few keywords as are given."""
+    """Call ``__dlpack__`` of an object with these keywords only."""
     return thing.__dlpack__(**keywords)
 
 
 def newest_export(thing):
-    """A capsule of an object, versioned if it can: asks as of 2023.12, then as of 2021.12."""
+    """Return a capsule of an object, versioned if possible: the call is that of 2023.12, then of 2021.12."""
     try:
         return export(thing, max_version=(1, 3))
     except TypeError as error:

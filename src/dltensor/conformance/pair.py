@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A child process in which one framework exports its arrays to another. Each case is one exchange, or its time.
 
-What is compared is what both sides export themselves: bit patterns, element type, shape, address.
+The exports of both sides are compared: bit patterns, element type, shape, address.
 """
 
 import dltensor as dl
@@ -18,13 +18,6 @@ BETWEEN = ">"
 def cases():
     """Return the names of all cases of a pair, in the order in which they are tried.
 
-    Returns
-    -------
-    list of str: ``layout:NAME``, ``dtype:NAME``, ``readonly`` and ``time``
-
-    Examples
-    --------
-    >>> from dltensor.conformance.pair import cases
     >>> cases()[0], cases()[-1]
     ('layout:c', 'time')
     """
@@ -41,13 +34,7 @@ class Pair:
         self.plain = "row" if consumer.row is not None and consumer.row.flat else "c"
 
     def attempt(self, name):
-        """Try a case: its outcome, words, and what else was seen.
-
-        Raises
-        ------
-        KeyError
-            No case has this name.
-        """
+        """Try a case and return its outcome, words, and further data."""
         kind, _, which = name.partition(":")
         act = {
             "layout": lambda: self.exchange(which, "float32"),
@@ -62,7 +49,7 @@ class Pair:
         return outcome, words, seen[0] if seen else {}
 
     def _make(self, layout, dtype):
-        """A fresh array, and what its own export says; an array that exports once only is made twice."""
+        """Create an array and observe its own export; an array that exports once only is created twice."""
         thing = self.producer.make(layout, dtype)
         try:
             before = observe(thing)
@@ -74,7 +61,7 @@ class Pair:
         return thing, (before, True)
 
     def once(self, thing):
-        """Test whether an array that was exported cannot be again."""
+        """Test whether an array that was exported cannot be exported again."""
         try:
             observe(thing)
         except Exception:
@@ -121,7 +108,7 @@ class Pair:
         return "copies", ""
 
     def readonly(self):
-        """Exchange a read-only array: is it still read-only?"""
+        """Exchange a read-only array and test whether it is still read-only."""
         thing, seen = self._make("readonly", "float32")
         if thing is None:
             return "unexported", seen
@@ -173,13 +160,7 @@ def _type_words(dtype):
 
 
 def prepare(name, names):
-    """Both targets of a pair and how its cases are tried.
-
-    Raises
-    ------
-    Missing
-        One of them cannot be imported.
-    """
+    """Return the facts of both targets of a pair and a function that tries one of its cases."""
     from .targets import find
 
     first, second = name.split(BETWEEN)

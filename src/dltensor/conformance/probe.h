@@ -17,8 +17,8 @@ namespace dlt::probe {
 
 inline constexpr int kMaxDims = 64;
 
-// One struct of ours. It is overwritten when deleted but never freed, so that a second call is counted and not fatal.
-struct Made {
+// A struct of this module. It is overwritten when deleted but never freed, so that a second call is counted and not fatal.
+struct OwnStruct {
   union {
     DLManagedTensorVersioned versioned;
     DLManagedTensor legacy;
@@ -30,18 +30,18 @@ struct Made {
   void* owned = nullptr;  // memory that only this struct describes, and that may be overwritten with it
   size_t owned_bytes = 0;
 
-  Made() { std::memset(space, 0, sizeof space); }
+  OwnStruct() { std::memset(space, 0, sizeof space); }
 };
 
-inline void spoil(Made* made) {
-  for (int axis = 0; axis < kMaxDims; axis++) made->shape[axis] = made->strides[axis] = -7777;
-  if (made->owned) std::memset(made->owned, 0xdd, made->owned_bytes);
-  made->deleted++;
+inline void overwrite(OwnStruct* own) {
+  for (int axis = 0; axis < kMaxDims; axis++) own->shape[axis] = own->strides[axis] = -7777;
+  if (own->owned) std::memset(own->owned, 0xdd, own->owned_bytes);
+  own->deleted++;
 }
-inline void delete_versioned(DLManagedTensorVersioned* self) { spoil(reinterpret_cast<Made*>(self)); }
-inline void delete_legacy(DLManagedTensor* self) { spoil(reinterpret_cast<Made*>(self)); }
+inline void delete_versioned(DLManagedTensorVersioned* self) { overwrite(reinterpret_cast<OwnStruct*>(self)); }
+inline void delete_legacy(DLManagedTensor* self) { overwrite(reinterpret_cast<OwnStruct*>(self)); }
 
-// As the standard wants it: the deleter, unless a consumer has imported the struct and renamed the capsule.
+// Call the deleter as the standard requires: unless a consumer has imported the struct and renamed the capsule.
 inline void end_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
@@ -51,18 +51,17 @@ inline void end_capsule(PyObject* capsule) {
     if (m->deleter) m->deleter(m);
   }
 }
-// The wrong way, for planted defects: deletes whatever the name says, or nothing at all.
+// Delete whatever the name of the capsule is, for planted defects.
 inline void end_capsule_always(PyObject* capsule) {
   auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
   if (m->deleter) m->deleter(m);
 }
 
-// The watch: a foreign struct's deleter replaced by ours, which counts, puts the original back and calls it once.
+// Replaces a foreign struct's deleter by one that counts, restores the original and calls it once.
 struct Watched {
   std::atomic<int> deleted{0};
   void* original = nullptr;
   bool is_legacy = false;
-  bool call_through = true;
 };
 inline std::mutex watch_lock;
 inline std::unordered_map<void*, Watched*>& watched() {
@@ -80,7 +79,7 @@ inline void watch_deleter(Managed* self) {
   if (!watch) return;
   const bool first = watch->deleted.load() == 0;
   watch->deleted++;
-  if (!first || !watch->original || !watch->call_through) return;
+  if (!first || !watch->original) return;
   auto original = reinterpret_cast<void (*)(Managed*)>(watch->original);
   self->deleter = original;
   original(self);
@@ -111,10 +110,10 @@ inline void call_deleter(void* managed, bool is_legacy) {
     if (m->deleter) m->deleter(m);
   }
 }
-// From a thread that Python does not know. The caller has released the GIL.
+// Delete from a thread that Python does not know. The caller has released the GIL.
 inline void delete_on_thread(void* managed, bool is_legacy) { std::thread(call_deleter, managed, is_legacy).join(); }
 
-// After the interpreter: the last thing that Py_Finalize does.
+// Delete after the interpreter has ended: the last step of Py_Finalize.
 inline void* late_struct = nullptr;
 inline bool late_is_legacy = false;
 inline void delete_late() {
@@ -136,7 +135,7 @@ inline void delete_needing_interpreter(DLManagedTensorVersioned* self) {
   if (!Py_IsInitialized()) std::abort();
   delete_versioned(self);
 }
-// One that forgets the struct, as a leak of a hundred bytes a time.
+// Leak a hundred bytes a call, as a deleter that forgets the struct.
 inline void delete_leaking(DLManagedTensorVersioned* self) {
   void* volatile lost = std::malloc(sizeof(DLManagedTensorVersioned));
   (void)lost;
@@ -150,16 +149,16 @@ inline void* aligned_memory(size_t bytes) {
 }
 
 // The error that an allocator reported through SetError.
-struct Said {
+struct ReportedError {
   int calls = 0;
   char kind[64] = {0};
   char message[256] = {0};
 };
 inline void set_error(void* context, const char* kind, const char* message) {
-  auto* said = static_cast<Said*>(context);
-  said->calls++;
-  std::strncpy(said->kind, kind ? kind : "", sizeof said->kind - 1);
-  std::strncpy(said->message, message ? message : "", sizeof said->message - 1);
+  auto* reported = static_cast<ReportedError*>(context);
+  reported->calls++;
+  std::strncpy(reported->kind, kind ? kind : "", sizeof reported->kind - 1);
+  std::strncpy(reported->message, message ? message : "", sizeof reported->message - 1);
 }
 
 }  // namespace dlt::probe

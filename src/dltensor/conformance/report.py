@@ -19,6 +19,15 @@ _WORDS = 1000
 """The maximum length of a check's message, which may contain values and messages of the target."""
 
 
+def environment():
+    """Return the versions and the platform of this process."""
+    return {
+        "dltensor": version("dltensor"),
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
 @dataclass(frozen=True)
 class Finding:
     """The result of one check of one rule."""
@@ -66,12 +75,7 @@ class Result:
         sides = tuple(
             side for side, there in (("producer", facts.get("produces")), ("consumer", facts.get("consumes"))) if there
         )
-        environment = {
-            "dltensor": version("dltensor"),
-            "python": platform.python_version(),
-            "platform": f"{platform.system()} {platform.machine()}",
-        }
-        return cls(target, facts.get("version", "?"), sides, findings, complete, environment)
+        return cls(target, facts.get("version", "?"), sides, findings, complete, environment())
 
     def broken(self, *severities):
         """Return the findings that break a rule, of these severities or all, gravest first."""
@@ -94,9 +98,7 @@ class Result:
         for one in self.findings:
             before = found.get(one.rule, "skipped")
             now = "broken" if one.is_bad else one.status
-            found[one.rule] = (
-                "broken" if "broken" in (before, now) else "kept" if "kept" in (before, now) else "skipped"
-            )
+            found[one.rule] = next(status for status in ("broken", "kept", "skipped") if status in (before, now))
         return found
 
     def counts(self):
@@ -129,116 +131,66 @@ def _number(rule):
 
 
 def titled(name, number):
-    """A name with its version, where that is known."""
+    """Return a name with its version, where that is known."""
     return name if number in ("", "?") else f"{name} {number}"
 
 
 def lines(result, columns=100, *, verbose=False):
-    """Return the result line by line, each a list of (text, style): what is broken first, then the counts.
+    """Return the result line by line, each a list of (text, style): broken rules first, then the counts.
 
-    Parameters
-    ----------
-    result : Result
-    columns : int, default 100
-        The width to which text is folded.
-    verbose : bool, default False
-        Also what was skipped, and why.
-
-    Returns
-    -------
-    list of lists of (str, str)
-
-    Raises
-    ------
-    KeyError
-        The result names a rule that this version does not have.
+    `verbose` also lists what was skipped, and why.
     """
-    environment = result.environment
-    where = f"Python {environment.get('python', '?')}, {environment.get('platform', '?')}"
-    made = [
-        [
-            (result.target, "bold"),
-            (f"{titled('', result.version)} ({' and '.join(result.sides)}; {where})", ""),
-        ],
-        [],
-    ]
+    where = f"Python {result.environment.get('python', '?')}, {result.environment.get('platform', '?')}"
+    about = f"{titled('', result.version)} ({' and '.join(result.sides)}; {where})"
+    text_lines = [[(result.target, "bold"), (about, "")], []]
     for one in result.broken():
-        made += _paragraph(one, columns)
+        text_lines += _paragraph(one, columns)
     if result.broken():
-        made.append([])
+        text_lines.append([])
     if verbose:
-        made.append([("not applicable", "")])
+        text_lines.append([("not applicable", "")])
         for one in result.findings:
             if one.status == "skipped":
-                made += _paragraph(one, columns)
-        made.append([])
+                text_lines += _paragraph(one, columns)
+        text_lines.append([])
     for kind, style in _STYLES.items():
         if counts := result.counts().get(kind):
             broken = (f"{counts['broken']} broken", style if counts["broken"] else "")
-            made.append(
-                [(f"{kind:<7}{counts['kept']:>3} kept  ", ""), broken, (f"  {counts['skipped']} not applicable", "")]
-            )
-    made.append([])
+            kept, skipped = f"{kind:<7}{counts['kept']:>3} kept  ", f"  {counts['skipped']} not applicable"
+            text_lines.append([(kept, ""), broken, (skipped, "")])
+    text_lines.append([])
     musts = result.broken("MUST")
     if not musts:
-        made.append([(f"{result.target} breaks no MUST.", "good")])
+        text_lines.append([(f"{result.target} breaks no MUST.", "good")])
     else:
         rules, checks = len({one.rule for one in musts}), len(musts)
         text = f"{result.target} breaks {rules} MUST rule{'s' * (rules != 1)} ({checks} check{'s' * (checks != 1)})."
-        made.append([(text, "bad"), ("  --explain RULE explains one.", "")])
-    return made
+        text_lines.append([(text, "bad"), ("  --explain RULE explains one.", "")])
+    return text_lines
 
 
 def _paragraph(one, columns):
-    """The result of one check: a line that names the rule, and the message."""
+    """Yield the lines of one check: one that names the rule, and the message."""
     kind = "ours" if RULES[one.rule].source == "ours" else one.severity
-    said = "" if one.status in ("broken", "skipped") else f"  [{one.status}]"
-    yield [(f"{one.rule:<4}{kind:<7}", _STYLES[one.severity]), (f"{one.check}{said}", "")]
+    status = "" if one.status in ("broken", "skipped") else f"  [{one.status}]"
+    yield [(f"{one.rule:<4}{kind:<7}", _STYLES[one.severity]), (f"{one.check}{status}", "")]
     for line in fill(one.words, columns, indent=4):
         yield [(line, "")]
 
 
 def as_text(result, *, width=100, verbose=False):
-    """Return the result as plain text: what is broken first, then the counts.
-
-    Parameters
-    ----------
-    result : Result
-    width : int, columns
-    verbose : bool, also what was skipped, and why
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    KeyError
-        The result names a rule that this version does not have.
-    """
+    """Return the result as plain text: broken rules first, then the counts."""
     return "\n".join("".join(text for text, _ in line) for line in lines(result, width, verbose=verbose))
 
 
 def write_json(results, path):
-    """Write results as JSON; one as an object, several as a list.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
-    """
+    """Write results as JSON; one as an object, several as a list."""
     content = [result.as_dict() for result in results]
     write_file(path, json.dumps(content[0] if len(content) == 1 else content, indent=1) + "\n")
 
 
 def write_junit(results, path):
-    """Write results as JUnit XML: a MUST that is broken is a failure, other rules are listed in `system-out`.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
-    """
+    """Write results as JUnit XML: a MUST that is broken is a failure, other rules are listed in `system-out`."""
     top = ElementTree.Element("testsuites", name="DLPack conformance")
     for result in results:
         failures = result.broken("MUST")
@@ -273,13 +225,7 @@ def write_junit(results, path):
 
 
 def badge(result):
-    """Return an SVG badge: how many of the MUST rules that apply are kept.
-
-    Raises
-    ------
-    KeyError
-        The result names a rule that this version does not have.
-    """
+    """Return an SVG badge: how many of the MUST rules that apply are kept."""
     counts = result.counts().get("MUST", {"kept": 0, "broken": 0})
     total = counts["kept"] + counts["broken"]
     label, value = (

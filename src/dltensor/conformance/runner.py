@@ -33,49 +33,28 @@ class Lost(Exception):
 
 
 def cores():
-    """Return how many processors this process may use.
-
-    Returns
-    -------
-    int
-    """
+    """Return how many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
         return os.cpu_count() or 1
 
 
-def parallel(where, jobs, work):
+def parallel(func, jobs, work):
     """Return how many children run at a time: as requested, but no more than there is work or cores.
 
-    Parameters
-    ----------
-    where : str, the function that was asked, for the message
-    jobs : int
-    work : int, how many pieces there are
+    `func` is the function that was called, for the message of ValueError.
 
-    Returns
-    -------
-    int, at least 1
-
-    Raises
-    ------
-    ValueError
-        `jobs` is not an integer of at least 1.
-
-    Examples
-    --------
-    >>> from dltensor.conformance.runner import parallel
     >>> parallel("check", 10_000_000, 1)
     1
     """
     if type(jobs) is not int or jobs < 1:
-        raise ValueError(f"{where}: jobs must be a whole number from 1 on, got {first_line(repr(jobs), 80)}")
+        raise ValueError(f"{func}: jobs must be a whole number from 1 on, got {first_line(repr(jobs), 80)}")
     return max(1, min(jobs, work, cores()))
 
 
 def died(code):
-    """An exit code as text."""
+    """Return an exit code as text."""
     if code >= 0:
         return f"the process exited with {code}"
     try:
@@ -139,7 +118,7 @@ class Child:
 
 
 def _run_batch(module, target, batch, progress, facts):
-    """Outcomes of a batch up to a crash, and the check that crashed (None when all went through)."""
+    """Return the outcomes of a batch up to a crash, and that of the check that crashed (None when all went through)."""
     child = Child(module, {"target": target, "checks": batch})
     now, last, trying, started, outcomes, crashed = None, None, "", time.perf_counter(), {}, None
     try:
@@ -182,29 +161,12 @@ def _run_batch(module, target, batch, progress, facts):
 
 
 def run(target, batches, jobs=2, progress=lambda name: None, module="dltensor.conformance.child"):
-    """Run batches of checks and return the outcome of each by name, and the data that the target returned.
+    """Run batches of checks and return the outcome of each by name, and the facts about the target.
 
     A check that kills its child after another one in it found something broken is tried again first in a new child, so
-    that memory corrupted by the other check is not attributed to it.
-
-    Parameters
-    ----------
-    target : str, as `targets.find` reads it
-    batches : list of lists of names of checks; those of one batch share a child as long as it lives
-    jobs : int, how many children at a time, at most
-    progress : called with the name of each check that is done
-    module : str, what the children run, by way of `child.serve`
-
-    Returns
-    -------
-    (dict of str to Outcome, dict)
-
-    Raises
-    ------
-    Lost
-        The target cannot be imported.
-    ValueError
-        `jobs` is not an integer of at least 1.
+    that memory corrupted by the other check is not attributed to it. The checks of one batch share a child as long as
+    it lives. `progress` is called with the name of each check that is done, `module` is what the children run, with
+    `child.serve`. Raises `Lost` if the target cannot be imported.
     """
     waiting, results, facts, lock, lost = [batch for batch in batches if batch], {}, {}, threading.Lock(), []
 

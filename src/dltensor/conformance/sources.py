@@ -7,7 +7,6 @@ from . import _probe
 from .observed import IS_COPIED
 
 SIX = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-CASES_DTYPE = (2, 32, 1)
 
 
 def floats(numbers=SIX):
@@ -18,39 +17,37 @@ def floats(numbers=SIX):
 class Source:
     """A producer of one array of six float32, 1 to 6, that records its calls and the deletions of its structs.
 
-    Parameters
-    ----------
-    age : "2023", "2021", "forwarded" or "bare": keywords that `__dlpack__` takes; "forwarded" passes any on
-    answers : "asked" gives a versioned capsule to who asks for one, "versioned" and "legacy" always that
-    said : what `__dlpack_device__` returns, by default the struct's device
-    content : the bytes of the memory; `shift` bytes lie before the first element
-    cached : hand out the same capsule each time
-    fields : any field of `_probe.Probe`
+    `age` is "2023", "2021", "forwarded" or "bare": the keywords that `__dlpack__` takes; "forwarded" passes any on.
+    `answers` is "versioned", "legacy", or "asked", which gives a versioned capsule if one is requested. `reports` is
+    the result of `__dlpack_device__`, by default the struct's device. `content` are the bytes of the memory, `shift`
+    bytes are before the first element. With `cached` each call returns the same capsule. `fields` are those of
+    `_probe.Probe`.
     """
 
-    def __init__(self, *, age="2023", answers="asked", said=None, content=None, shift=0, cached=False, **fields):
+    def __init__(self, *, age="2023", answers="asked", reports=None, content=None, shift=0, cached=False, **fields):
         content = floats() if content is None else content
         self._base = _probe.memory(len(content) + shift + 64)
         _probe.write_at(self._base + shift, content)
         self._content, self._fields = content, {"data": self._base + shift, **fields}
-        self._answers, self._said, self._cached = answers, said, None if cached else False
-        self.probes, self.asked, self.exported = [], [], []
+        self._answers, self._reports, self._cached = answers, reports, None if cached else False
+        self.dtype = fields.get("dtype", (2, 32, 1))
+        self.probes, self.asked = [], []
         self.device_calls = 0
         self.__class__ = type("Source", (type(self),), {"__dlpack__": _SIGNATURES[age]})
 
     def __dlpack_device__(self):
         self.device_calls += 1
-        return self._said or self._fields.get("device", (1, 0))
+        return self._reports or self._fields.get("device", (1, 0))
 
     def hand_out(self, max_version=None, copy=None, dl_device=None, **asked):
-        """Make the capsule that was asked for."""
+        """Make the requested capsule."""
         self.asked.append({"max_version": max_version, "copy": copy, "dl_device": dl_device, **asked})
         if dl_device is not None and tuple(dl_device) != tuple(self.__dlpack_device__()):
             raise BufferError(f"this source has no memory on device {dl_device}")
         if self._cached:
             return self._cached
-        versioned = {"asked": max_version is not None and max_version[0] >= 1}.get(
-            self._answers, self._answers == "versioned"
+        versioned = self._answers == "versioned" or (
+            self._answers == "asked" and max_version is not None and max_version[0] >= 1
         )
         fields = dict(self._fields)
         if not versioned:

@@ -306,14 +306,14 @@ class Target:
         if not self.produces:
             raise NotApplicable(f"{self.name} makes no arrays")
         try:
-            made = self._make(layout, dtype)
+            array = self._make(layout, dtype)
         except NotApplicable:
             raise
         except Exception as error:
             raise NotApplicable(f"{self.name} makes no {layout} array of {dtype}: {say(error)}") from error
-        if not hasattr(made, "__dlpack__"):
-            raise NotApplicable(f"{self.name}: {type(made).__name__} ({layout}, {dtype}) has no __dlpack__")
-        return made
+        if not hasattr(array, "__dlpack__"):
+            raise NotApplicable(f"{self.name}: {type(array).__name__} ({layout}, {dtype}) has no __dlpack__")
+        return array
 
     def expected(self, layout="c", base=None):
         """The elements of that array in C order; None when only the user's function knows them."""
@@ -439,24 +439,14 @@ def _from_user(spec):
 
     if make is not None:
         _try_out(spec, make, choose)
-    row = None
-    if known >= {"layout", "dtype"}:
-        row = Row(spec, package, {})
+    row = Row(spec, package, {}) if known >= {"layout", "dtype"} else None
     return Target(spec, number, choose if make else None, take, row=row)
 
 
 def place_of(error, function=None):
-    """Where an exception was raised, as " (file:line)": in the file of a function where it is among the callers.
+    """Return where an exception was raised, as " (file:line)", or "" when no Python code was running.
 
-    Parameters
-    ----------
-    error : BaseException
-    function : callable, optional
-
-    Returns
-    -------
-    str
-        Empty when no Python code was running.
+    Frames in the file of `function` are preferred.
     """
     places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     machinery = (__file__, importlib.__file__)
@@ -471,39 +461,24 @@ def _try_out(spec, make, choose):
     """Call a user's function once before any check, as one that raises or returns no array says nothing about rules."""
     _probe.trying("the first call of your function")
     try:
-        made = choose("c", "float32")
+        array = choose("c", "float32")
     except (Exception, SystemExit) as error:
         raise Missing(f"check: {spec}: your function raised {describe_error(error)}{place_of(error, make)}") from error
-    if not hasattr(made, "__dlpack__"):
+    if not hasattr(array, "__dlpack__"):
         raise Missing(
-            f"check: {spec}: your function returned {first_line(type(made).__name__, 80)}, which has no __dlpack__; "
+            f"check: {spec}: your function returned {first_line(type(array).__name__, 80)}, which has no __dlpack__; "
             "expected an array that supports DLPack"
         )
     _probe.trying("")
 
 
 def find(spec):
-    """Return the target that a user names.
+    """Return the target that a user names: a row, such as ``torch``, or ``module:name``.
 
-    Parameters
-    ----------
-    spec : str
-        The name of a row, such as ``torch``, or ``module:name``. A name leads to a function without required arguments
-        that returns an array (a producer), a function of one DLPack object (a consumer), or an object with `make` and
-        `from_dlpack` (both). If `make` takes ``layout=`` and ``dtype=``, it is asked for more than one kind of array.
+    Such a name leads to a function without required arguments that returns an array (a producer), a function of one
+    DLPack object (a consumer), or an object with `make` and `from_dlpack` (both). A `make` that takes ``layout=`` and
+    ``dtype=`` is called for several kinds of array. Raises `Missing` if the target cannot be loaded.
 
-    Returns
-    -------
-    Target
-
-    Raises
-    ------
-    Missing
-        The framework is not installed, or the name does not exist.
-
-    Examples
-    --------
-    >>> from dltensor.conformance.targets import find
     >>> find("dltensor").make().shape
     (3, 4)
     """
@@ -517,18 +492,7 @@ def find(spec):
 
 
 def installed():
-    """Return the names of the rows whose package is installed; nothing is imported to find out.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> from dltensor.conformance.targets import installed
-    >>> "dltensor" in installed()
-    True
-    """
+    """Return the names of the rows whose package is installed; nothing is imported to find out."""
     found = []
     for row in ROWS:
         with contextlib.suppress(ImportError, ValueError):

@@ -40,14 +40,8 @@ class Check:
 def check(rule, side, *, alone=False):
     """Enter a function into the list of checks, under its own name.
 
-    Parameters
-    ----------
-    rule : str
-        The id of the rule that it decides.
-    side : str
-        ``producer`` or ``consumer``: what the target must be.
-    alone : bool
-        Whether it tests how its process ends, so that it needs a process of its own.
+    `rule` is the rule that it decides and `side` the role of the target, ``producer`` or ``consumer``. With `alone` it
+    tests how its process ends, so that it needs a process of its own.
     """
     rule = find(rule).id
 
@@ -64,18 +58,6 @@ def check(rule, side, *, alone=False):
 def all_checks():
     """Return every check by name.
 
-    Returns
-    -------
-    dict of str to Check
-
-    Raises
-    ------
-    ValueError
-        Two checks have the same name.
-
-    Examples
-    --------
-    >>> from dltensor.conformance.checks import all_checks
     >>> all_checks()["copy-is-marked"].rule
     'R20'
     """
@@ -97,5 +79,5 @@ def expect_values(right, got, message):
 
 
 def say(error):
-    """An exception in one short line."""
+    """Return an exception as one short line."""
     return describe_error(error, 160)

@@ -19,7 +19,7 @@ _SUBBYTE = ("float4_e2m1fn", "int4", "uint4", "int2", "uint2", "float6_e2m3fn", 
 
 @contextlib.contextmanager
 def exported(thing, **keywords):
-    """The struct of an export, deleted afterwards."""
+    """Yield the struct of an export, and delete it afterwards."""
     taken = _probe.take(export(thing, **keywords) if keywords else newest_export(thing))
     try:
         yield taken.struct
@@ -28,7 +28,7 @@ def exported(thing, **keywords):
 
 
 def repeatable(thing):
-    """The array, or `NotApplicable` when it can be exported only once."""
+    """Return the array, or raise `NotApplicable` when it can be exported only once."""
     _probe.take(newest_export(thing)).delete_holding_the_gil()
     try:
         _probe.take(newest_export(thing)).delete_holding_the_gil()
@@ -37,19 +37,24 @@ def repeatable(thing):
     return thing
 
 
-def versioned(thing, **keywords):
-    """The struct of a versioned export; `NotApplicable` when the producer gives a legacy one or knows no versions."""
+def export_with(keyword, thing, **keywords):
+    """Export with a keyword that older producers do not take: they raise `NotApplicable`."""
     try:
-        capsule = export(thing, max_version=(1, 3), **keywords)
+        return export(thing, **keywords)
     except TypeError as error:
-        raise NotApplicable(f"no versioned export: {say(error)}") from error
+        raise NotApplicable(f"{keyword} is not taken: {say(error)}") from error
+
+
+def versioned(thing, **keywords):
+    """Return the capsule of a versioned export; `NotApplicable` when the producer has legacy ones only."""
+    capsule = export_with("max_version", thing, max_version=(1, 3), **keywords)
     if _probe.look(capsule).legacy:
         raise NotApplicable("exports legacy structs only")
     return capsule
 
 
 def every_export(target, layouts=tuple(LAYOUTS), dtypes=("float32",)):
-    """(label, struct) of everything that the target can make and export."""
+    """Yield (label, struct) of everything that the target can make and export."""
     found = 0
     for dtype in dtypes:
         for layout in layouts:
@@ -161,7 +166,7 @@ def small_floats_have_their_bits(target):
 
 
 def _subbytes(target):
-    """(name, struct, patterns as the struct says, patterns as they should be) of each type below a byte."""
+    """Yield (name, struct, capsule that keeps it, right bit patterns, bits) for each type below a byte."""
     found = 0
     for name in _SUBBYTE:
         try:
@@ -281,9 +286,7 @@ def export_is_zero_copy(target):
 
 def _copy(thing, **keywords):
     try:
-        return export(thing, copy=True, **keywords)
-    except TypeError as error:
-        raise NotApplicable(f"copy= is not taken: {say(error)}") from error
+        return export_with("copy=", thing, copy=True, **keywords)
     except BufferError as error:
         raise NotApplicable(f"refuses to copy: {say(error)}") from error
 
@@ -404,10 +407,7 @@ def no_version_means_legacy(target):
 @check(38, "producer")
 def known_version_is_given(target):
     """Export with max_version=(1, 3): a versioned struct."""
-    try:
-        struct = _probe.look(export(target.make(), max_version=(1, 3)))
-    except TypeError as error:
-        raise NotApplicable(f"max_version is not taken: {say(error)}") from error
+    struct = _probe.look(export_with("max_version", target.make(), max_version=(1, 3)))
     expect(
         not struct.legacy,
         "__dlpack__(max_version=(1, 3)) gives a legacy struct: max_version is ignored, flags are lost",
@@ -418,10 +418,7 @@ def known_version_is_given(target):
 def old_version_is_given_or_refused(target):
     """Export with max_version=(0, 8): a legacy capsule, or BufferError."""
     thing = repeatable(target.make())
-    try:
-        export(thing, max_version=(1, 0))
-    except TypeError as error:
-        raise NotApplicable(f"max_version is not taken: {say(error)}") from error
+    export_with("max_version", thing, max_version=(1, 0))
     try:
         capsule = export(thing, max_version=(0, 8))
     except BufferError:
@@ -458,9 +455,9 @@ def unknown_device_is_refused(target):
 def host_memory_is_offered(target):
     """Export with dl_device=(1, 0): host memory."""
     try:
-        capsule = export(target.make(), dl_device=(1, 0), max_version=(1, 3))
-    except TypeError as error:
-        raise NotApplicable(f"dl_device is not taken: {say(error)}") from error
+        capsule = export_with("dl_device", target.make(), dl_device=(1, 0), max_version=(1, 3))
+    except NotApplicable:
+        raise
     except Exception as error:
         raise Broken(f"dl_device=(1, 0) raises {say(error)}; expected host memory") from error
     expect(_probe.look(capsule).device[0] in (1, 3), f"dl_device=(1, 0) gives device {_probe.look(capsule).device}")
@@ -477,9 +474,9 @@ def no_copy_is_no_copy(target):
         except Exception:
             continue
         try:
-            got = _probe.look(export(thing, copy=False, max_version=(1, 3)))
-        except TypeError as error:
-            raise NotApplicable(f"copy= is not taken: {say(error)}") from error
+            got = _probe.look(export_with("copy=", thing, copy=False, max_version=(1, 3)))
+        except NotApplicable:
+            raise
         except BufferError:
             compared += 1
             continue
@@ -525,10 +522,7 @@ def none_shares(target):
     """Export with copy=None, contiguous and transposed: the array's memory."""
     thing = repeatable(target.make())
     with exported(thing) as own:
-        try:
-            struct = _probe.look(export(thing, copy=None))
-        except TypeError as error:
-            raise NotApplicable(f"copy= is not taken: {say(error)}") from error
+        struct = _probe.look(export_with("copy=", thing, copy=None))
         expect(struct.data == own.data, f"copy=None gives memory at {struct.data:#x}, the array lies at {own.data:#x}")
 
 

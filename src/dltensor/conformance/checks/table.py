@@ -129,12 +129,12 @@ def table_takes_over(target):
     """Export a tensor through the table, and release the result: its deleter ran once."""
     table = _table(target, "managed_tensor_to_py_object_no_sync")
     probe = _probe.Probe(owned=bytes(24))
-    result, made, error = table.hand_over(probe)
+    result, thing, error = table.hand_over(probe)
     if result != 0:
         raise NotApplicable(f"refuses a float32 tensor: {error}")
-    expect(made is not None, "to_py_object returns 0 without an object")
+    expect(thing is not None, "to_py_object returns 0 without an object")
     expect(probe.deleted == 0, "the deleter ran while the object lives")
-    del made
+    del thing
     expect(probe.deleted == 1, f"the object went, and the deleter ran {probe.deleted} times, expected once")
 
 

@@ -20,13 +20,7 @@ from .text import VIEWS
 
 
 def arguments(parser):
-    """Declare the options of the command.
-
-    Raises
-    ------
-    argparse.ArgumentError
-        An option is declared twice, which only a change of this function can cause.
-    """
+    """Declare the options of the command."""
     parser.usage = "dltensor matrix [OPTIONS]"
     parser.add_argument("--only", metavar="NAMES", default="", help="these frameworks, by comma; module:name is yours")
     parser.add_argument("--view", choices=VIEWS, default="verdict", help="the content of the table's cells")
@@ -68,13 +62,7 @@ def _measured(options):
 
 
 def run(options):
-    """Measure or read, print and write, compare if asked, and return the exit status.
-
-    Raises
-    ------
-    OutputError
-        A report cannot be written.
-    """
+    """Measure or read, print and write, compare if requested, and return the exit status."""
     from .. import Missing
     from .drawing import svg
     from .measure import Matrix, compare

@@ -4,41 +4,14 @@
 from html import escape
 
 from ..._core.markup import text_colour
-from .measure import GRADES
-from .text import MARKS, cell
+from .measure import COLOURS, GRADES, MARKS
+from .text import cell
 
-COLOURS = {
-    "shares": "#2e7d32",
-    "copies": "#1976a2",
-    "partly": "#7cb342",
-    "loses": "#d9a400",
-    "changes": "#e07b00",
-    "wrong": "#b71c1c",
-    "crashes": "#6a1b9a",
-    "none": "#9e9e9e",
-    "alone": "#616161",
-}
 _CELL, _FONT = 44, "Verdana,DejaVu Sans,sans-serif"
 
 
 def svg(matrix):
-    """Return a matrix as SVG: a square per pair, coloured by its result, with the number of element types that arrive.
-
-    Parameters
-    ----------
-    matrix : Matrix
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from dltensor.conformance.matrix.measure import measure
-    >>> from dltensor.conformance.matrix.drawing import svg
-    >>> svg(measure(["dltensor"])).startswith("<svg")
-    True
-    """
+    """Return a matrix as SVG: a square per pair, coloured by its result, and the count of element types that arrive."""
     names = {name: f"{name} {number.partition('+')[0]}" for name, number in matrix.frameworks.items()}
     left = max([len(names[name]) for name in matrix.producers] + [4]) * 7 + 16
     top = max([len(names[name]) for name in matrix.consumers] + [4]) * 5 + 40

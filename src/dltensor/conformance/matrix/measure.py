@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
-import platform
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 from ..._core.foreign_text import describe_error
 from ..._tools.output import write_file
 from .. import Missing
 from ..pair import BETWEEN, cases
+from ..report import environment
 from ..runner import Lost, parallel, run
 from ..targets import installed
 
@@ -39,18 +38,21 @@ OUTCOMES = {
 ARRIVES = ("shares", "copies", "passes")
 FATAL = ("crashed", "hung")
 GRAVE = (*FATAL, "wrong", "changed", "lost")
-# The verdict on a pair: the first that holds.
-GRADES = {
-    "alone": "cannot be in one process",
-    "none": "nothing passes",
-    "crashes": "something ends the process",
-    "wrong": "something arrives with wrong values",
-    "changes": "an element type changes on the way",
-    "loses": "read-only memory becomes writable",
-    "partly": "layouts that the producer has are refused",
-    "copies": "everything passes, by copies",
-    "shares": "everything passes, in the same memory",
+# The verdict on a pair, the first that holds: mark, style, colour and words.
+_VERDICTS = {
+    "alone": ("#", "dim", "#616161", "cannot be in one process"),
+    "none": (".", "dim", "#9e9e9e", "nothing passes"),
+    "crashes": ("!", "worst", "#6a1b9a", "something ends the process"),
+    "wrong": ("x", "worst", "#b71c1c", "something arrives with wrong values"),
+    "changes": ("~", "warn", "#e07b00", "an element type changes on the way"),
+    "loses": ("w", "warn", "#d9a400", "read-only memory becomes writable"),
+    "partly": ("/", "good", "#7cb342", "layouts that the producer has are refused"),
+    "copies": ("+", "note", "#1976a2", "everything passes, by copies"),
+    "shares": ("=", "good", "#2e7d32", "everything passes, in the same memory"),
 }
+MARKS, STYLES, COLOURS, GRADES = (
+    dict(zip(_VERDICTS, column, strict=True)) for column in zip(*_VERDICTS.values(), strict=True)
+)
 
 
 @dataclass
@@ -105,16 +107,8 @@ class Exchange:
 class Matrix:
     """All pairs of the frameworks of one run.
 
-    Attributes
-    ----------
-    frameworks : dict of str to str
-        Version by name, in the order of rows and columns.
-    missing : dict of str to str
-        Why a requested framework is missing.
-    pairs : dict of (producer, consumer) to Exchange
-    producers, consumers : list of str
-        Those that export, and those that import.
-    environment : dict of str to str
+    `frameworks` has the version by name in the order of rows and columns, `missing` the reason why a requested one is
+    missing, `pairs` an `Exchange` by (producer, consumer).
     """
 
     frameworks: dict
@@ -125,7 +119,7 @@ class Matrix:
     environment: dict
 
     def as_dict(self):
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {
             "format": FORMAT,
             "environment": self.environment,
@@ -138,13 +132,7 @@ class Matrix:
 
     @classmethod
     def from_dict(cls, content):
-        """The opposite of `as_dict`.
-
-        Raises
-        ------
-        ValueError
-            The content is not a matrix, or one of another format.
-        """
+        """Build a matrix from the result of `as_dict`; ValueError if it is not one, or of another format."""
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise ValueError(f"matrix: expected the JSON of a matrix, format {FORMAT}, got {found}")
@@ -163,26 +151,12 @@ class Matrix:
             ) from None
 
     def write(self, path):
-        """Write it as JSON.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be written.
-        """
+        """Write it as JSON."""
         write_file(path, json.dumps(self.as_dict(), indent=1) + "\n")
 
     @classmethod
     def read(cls, path):
-        """Read what `write` wrote.
-
-        Raises
-        ------
-        OSError
-            The file cannot be read.
-        ValueError
-            It is not a matrix.
-        """
+        """Read a file that `write` wrote."""
         with open(path, encoding="utf-8") as file:
             return cls.from_dict(json.load(file))
 
@@ -192,11 +166,9 @@ class Matrix:
             yield producer, [self.pairs[producer, consumer] for consumer in self.consumers]
 
     def remarks(self):
-        """The serious findings, each once: (outcome, case, producers, consumers, words), crashes first.
+        """Return the serious findings, each once: (outcome, case, producers, consumers, words), crashes first.
 
-        Returns
-        -------
-        list of tuple; `consumers` is empty where what is wrong is the export itself
+        `consumers` is empty where the export itself is wrong.
         """
         found = {}
         for (producer, consumer), one in self.pairs.items():
@@ -216,32 +188,12 @@ class Matrix:
 
 
 def measure(frameworks=None, *, jobs=2, progress=None):
-    """Exchange between every pair of frameworks, each in a child process: a crash is a result.
+    """Exchange between every pair of frameworks, each in a child process, and return a `Matrix`: a crash is a result.
 
-    Parameters
-    ----------
-    frameworks : list of str, optional
-        Names of installed frameworks (`dltensor.conformance.installed`) or ``module:name`` as `check` reads it; without
-        it, all that are installed.
-    jobs : int
-        How many child processes at a time, at most; never more than there are cores.
-    progress : callable of (done, total, exchange), optional
-        Called after each pair, with its `Exchange`.
+    `frameworks` are names of installed ones (`dltensor.conformance.installed`) or ``module:name`` as `check` reads it,
+    by default all that are installed. `jobs` limits the child processes at a time, as for `check`. `progress` is called
+    with (done, total, exchange) after each pair. Raises `Missing` if no framework can be imported.
 
-    Returns
-    -------
-    Matrix
-
-    Raises
-    ------
-    Missing
-        None of the frameworks can be imported.
-    ValueError
-        `jobs` is not an integer of at least 1.
-
-    Examples
-    --------
-    >>> from dltensor.conformance.matrix.measure import measure
     >>> matrix = measure(["dltensor"])
     >>> matrix.pairs["dltensor", "dltensor"].outcomes("layout")["transposed"]
     'shares'
@@ -285,11 +237,7 @@ def measure(frameworks=None, *, jobs=2, progress=None):
         {(a, b): pairs[a, b] for a in producers for b in consumers},
         producers,
         consumers,
-        {
-            "dltensor": version("dltensor"),
-            "python": platform.python_version(),
-            "platform": f"{platform.system()} {platform.machine()}",
-        },
+        environment(),
     )
 
 
@@ -326,19 +274,8 @@ class Change:
 
 
 def compare(old, new):
-    """Return what differs between `old` and `new`: versions, pairs and cases. Times are not compared.
+    """Return the `Change` list from one matrix to another: versions, pairs and cases. Times are not compared.
 
-    Parameters
-    ----------
-    old, new : Matrix
-
-    Returns
-    -------
-    list of Change; `kind` is ``version``, ``new``, ``lost`` or ``changed``
-
-    Examples
-    --------
-    >>> from dltensor.conformance.matrix.measure import compare, measure
     >>> matrix = measure(["dltensor"])
     >>> compare(matrix, matrix)
     []

@@ -7,36 +7,14 @@ from pathlib import Path
 
 from ..._core.markup import Markup, element, text_colour
 from ..._core.markup import page as whole_page
-from .drawing import COLOURS
-from .measure import ARRIVES, GRADES, OUTCOMES
-from .text import MARKS, READONLY, VIEWS, plain, remark_words
+from .measure import ARRIVES, COLOURS, GRADES, MARKS, OUTCOMES
+from .text import READONLY, VIEWS, plain, remark_words
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def page(matrix):
-    """Return a matrix as one whole HTML page. The state of the filters is in the address, behind the ``#``.
-
-    Parameters
-    ----------
-    matrix : Matrix
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    OSError
-        The package's template cannot be read.
-
-    Examples
-    --------
-    >>> from dltensor.conformance.matrix.measure import measure
-    >>> from dltensor.conformance.matrix.page import page
-    >>> page(measure(["dltensor"])).startswith("<!DOCTYPE html>")
-    True
-    """
+    """Return a matrix as one whole HTML page. The state of the filters is in the address, behind the ``#``."""
     content = matrix.as_dict()
     content["words"] = {
         "grades": GRADES,

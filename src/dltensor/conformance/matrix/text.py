@@ -5,7 +5,7 @@ import textwrap
 
 from ..._tools.terminal import say_lines
 from ..report import titled
-from .measure import ARRIVES, GRADES, OUTCOMES
+from .measure import ARRIVES, GRADES, MARKS, OUTCOMES, STYLES
 
 VIEWS = {
     "verdict": "a mark and how many element types arrive",
@@ -13,28 +13,6 @@ VIEWS = {
     "readonly": "what becomes of read-only memory",
     "sharing": "whether a contiguous array arrives in the same memory",
     "time": "microseconds for one import of a small array",
-}
-MARKS = {
-    "shares": "=",
-    "copies": "+",
-    "partly": "/",
-    "loses": "w",
-    "changes": "~",
-    "wrong": "x",
-    "crashes": "!",
-    "none": ".",
-    "alone": "#",
-}
-STYLES = {
-    "shares": "good",
-    "copies": "note",
-    "partly": "good",
-    "loses": "warn",
-    "changes": "warn",
-    "wrong": "worst",
-    "crashes": "worst",
-    "none": "dim",
-    "alone": "dim",
 }
 READONLY = {
     "kept": "kept",
@@ -52,20 +30,7 @@ READONLY = {
 def cell(exchange, view="verdict"):
     """Return the text of a cell of the table.
 
-    Parameters
-    ----------
-    exchange : Exchange
-    view : str, a key of `VIEWS`
-
-    Raises
-    ------
-    KeyError
-        There is no such view.
-
-    Examples
-    --------
     >>> from dltensor.conformance.matrix.measure import Exchange
-    >>> from dltensor.conformance.matrix.text import cell
     >>> cell(Exchange("a", "b", {"layout:c": ("shares", ""), "dtype:int8": ("shares", "")}))
     '=1'
     """
@@ -91,7 +56,7 @@ def _head(matrix, view):
 
 
 def remark_words(row):
-    """One remark in a sentence: what, from whom, to whom, and what was seen."""
+    """Return one remark as a sentence: the case, producers, consumers, and the observation."""
     outcome, case, producers, consumers, words = row
     what = {"readonly": "read-only memory", "layout:c": "a contiguous array", "layout:row": "one axis"}.get(
         case, case.partition(":")[2]
@@ -134,51 +99,18 @@ def _lines(matrix, view, width):
 
 
 def plain(matrix, view="verdict", *, width=100):
-    """Return a matrix as plain text.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    view : str, a key of `VIEWS`
-    width : int, columns to fill; a table that needs more stands out
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    KeyError
-        There is no such view.
-    """
+    """Return a matrix as plain text; a table that needs more columns than `width` is wider."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in _lines(matrix, view, width))
 
 
 def show(matrix, view="verdict", *, stream=None, width=100):
-    """Print a matrix, in colours where the stream is a terminal.
-
-    Raises
-    ------
-    OutputError
-        The stream cannot be written.
-    """
+    """Print a matrix, in colours where the stream is a terminal."""
     say_lines(_lines(matrix, view, width), stream)
 
 
 def changes_text(changes):
-    """Return the difference of two matrices in lines.
+    """Return the changes between two matrices in lines.
 
-    Parameters
-    ----------
-    changes : list of Change
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from dltensor.conformance.matrix.text import changes_text
     >>> changes_text([])
     'No exchange has changed.'
     """
