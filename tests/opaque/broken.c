@@ -326,12 +326,12 @@ static void each_lie_is_named(void) {
   LIE(dtype, status_with_message, "'dtype' failed with status 254: the disk is on fire");
   LIE(dtype, dtype_99, "code 99");
   LIE(dtype, dtype_of_no_bits, "0 bits");
-  LIE(dtype, another_dtype, "its dtype is int32, its tensor float64");
+  LIE(dtype, another_dtype, "reports dtype int32, its exported tensor float64");
   LIE(shape, no_answer_shape, "at most 64 dimensions");
-  LIE(shape, null_shape, "gives NULL");
+  LIE(shape, null_shape, "and NULL for them");
   LIE(shape, endless_shape, "got 1099511627776");
   LIE(shape, huge_shape, "for axis 0");
-  LIE(shape, other_shape, "(3, 2), its tensor (2, 3)");
+  LIE(shape, other_shape, "(3, 2), its exported tensor (2, 3)");
   static const struct {
     enum lie lie;
     const char* words;

@@ -106,9 +106,9 @@ void failures_leave_everything_with_the_caller() {
 
 void answers_and_calls_are_checked() {
   dlt_array_t a = owned(DLPACK_FLAG_BITMASK_READ_ONLY);
-  Answers said;
-  CHECK(ask(a, nullptr, &said).ok());
-  CHECK(said.origin_name == "object" && said.ndim == 2 && said.shape[1] == 3 && said.dtype.bits == 64);
+  ArrayInfo info;
+  CHECK(read_info(a, nullptr, &info).ok());
+  CHECK(info.origin_name == "object" && info.ndim == 2 && info.shape[1] == 3 && info.dtype.bits == 64);
   dlt_data_movement_t line = {0, 0, 0, 0, 3};
   DetailedStatus status = call_move_data(a, a, nullptr, &line, 1);
   CHECK(status.code() == DLT_CALLBACK_ERROR && status.message.find("read-only") != std::string::npos);

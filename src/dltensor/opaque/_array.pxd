@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The struct of array.h and what the engine does with it, for this package's other modules.
+# The struct of array.h and the functions of the engine for it, for other modules of this package.
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libcpp.string cimport string
 
@@ -58,14 +58,14 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
     int64_t live_handles() noexcept
 
 cdef extern from "native/opaque/call.h" namespace "dlt::opaque" nogil:
-    cppclass Answers:
+    cppclass ArrayInfo:
         uint64_t origin
         string origin_name
         DLDevice device
         DLDataType dtype
         int32_t ndim
         int64_t* shape
-    DetailedStatus ask(const dlt_array_t&, const Host*, Answers*) except +
+    DetailedStatus read_info(const dlt_array_t&, const Host*, ArrayInfo*) except +
     DetailedStatus export_tensor(const char*, const dlt_array_t&, const Host*, DLDevice, const int64_t*, DLPackVersion,
                                  DLManagedTensorVersioned**) except +
     DetailedStatus call_from_dlpack(const dlt_array_t&, const Host*, DLManagedTensorVersioned*, dlt_array_t*) except +
@@ -99,12 +99,12 @@ cdef extern from "opaque/python_refs.h" namespace "dlt" nogil:
 
 
 cdef class OpaqueArray:
-    cdef dlt_array_t impl  # with `destroy` as the receiver of the struct shall see it
-    cdef bint held        # ours to end
-    cdef bint gone        # ownership was transferred, and the struct must not be used any more
-    cdef Users users      # calls that are running
-    cdef object parent    # who ends it otherwise
+    cdef dlt_array_t impl        # with `destroy` for the receiver of the struct
+    cdef bint owned              # destroyed with this object
+    cdef bint transferred        # the struct must not be used any more
+    cdef Users users             # calls that are running
+    cdef object parent           # owner of an array that is not owned
     cdef object __weakref__
     cdef const dlt_array_t* array(self, Use* use) except NULL
-    cdef int ask(self, Answers* answers) except -1
+    cdef int read_info(self, ArrayInfo* info) except -1
     cdef object _scalar(self, object number)

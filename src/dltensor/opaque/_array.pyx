@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays behind the C vtable of array.h: made from any object that supports DLPack, and read from any library.
 
-The functions of an array are the engine's, without Python and without the GIL. Here are the Python
-object around one, the way of errors between the two, and what keeps objects alive meanwhile.
+The functions of an array are in the engine, without Python and without the GIL. This module has the Python object
+around one, the conversion of errors between the two, and the references that keep objects alive.
 """
 import atexit
 
@@ -62,7 +62,7 @@ atexit.register(_close)
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 cdef object _taken_exception(const DetailedStatus* status):
-    """Take the Python exception stored with an error, or None; the library drops its reference."""
+    """Take the Python exception that is stored with an error, or None; the library drops its reference."""
     cdef const Host* hosts[most_hosts]
     cdef void* there
     cdef int i, count
@@ -79,7 +79,7 @@ cdef object _taken_exception(const DetailedStatus* status):
 
 
 cdef int _raise(const DetailedStatus* status, object kind) except -1:
-    """Raise what a status stands for; `kind` where a function of the struct failed, which says no more."""
+    """Raise the exception of a status; `kind` where a function of the struct failed without a more specific one."""
     error = _taken_exception(status)
     if error is not None:
         raise error
@@ -87,8 +87,8 @@ cdef int _raise(const DetailedStatus* status, object kind) except -1:
     raise (exception_of(status.fault) or kind)(text)
 
 
-cdef bytes _words_of(error):
-    """A text for C about any exception, even one that cannot be printed."""
+cdef bytes _error_text(error):
+    """Return a text for C about any exception, even one that cannot be printed."""
     try:
         text = str(error)
     except BaseException:
@@ -98,12 +98,12 @@ cdef bytes _words_of(error):
 
 
 cdef int _keep_exception(error) noexcept:
-    """Make an exception the last error of every library that might be asking."""
+    """Make an exception the last error of every library that may read it."""
     cdef const Host* hosts[most_hosts]
     cdef dlt_host_t other
     cdef int i, count
     try:
-        text = _words_of(error)
+        text = _error_text(error)
     except BaseException:
         text = b"a Python exception"
     if dlt_find_host("libmetatensor.so", &other) == DLT_SUCCESS:
@@ -117,7 +117,7 @@ cdef int _keep_exception(error) noexcept:
 
 @cython.final
 cdef class Callback:
-    """A Python function as one that answers with a status: what `callback` makes."""
+    """A Python function that returns a status; `callback` makes it."""
     cdef object function
 
     def __call__(self, *arguments):
@@ -157,12 +157,12 @@ def callback(function, /):
     >>> dl.opaque.callback(lambda: None)()
     0
     """
-    cdef Callback made
+    cdef Callback result
     if not callable(function):
         raise TypeError(f"callback: expected a function, got {type(function).__qualname__}")
-    made = Callback.__new__(Callback)
-    made.function = function
-    return made
+    result = Callback.__new__(Callback)
+    result.function = function
+    return result
 
 
 # -- origins ----------------------------------------------------------------------------------------------------------
@@ -263,8 +263,8 @@ def origin_name(number, /):
 
 # -- making -----------------------------------------------------------------------------------------------------------
 
-cdef Block* _held_block(Tensor t) except NULL:
-    """A block around a tensor, that threads without the GIL may release."""
+cdef Block* _retain_block(Tensor t) except NULL:
+    """Return a block around a tensor that threads without the GIL may release."""
     cdef Block* block = adopt(t.impl.dl.data, <void*>t, free_block_ref)
     if block == NULL:
         raise MemoryError("OpaqueArray: allocation failed for a block header")
@@ -276,7 +276,7 @@ cdef int _make(Tensor t, object owner, const Origin* origin, dlt_array_t* out) e
     cdef ArraySpec making
     cdef DetailedStatus status
     making.view = &t.impl.dl
-    making.block = _held_block(t)
+    making.block = _retain_block(t)
     making.flags = t.impl.flags
     making.origin = origin
     making.host = NULL
@@ -296,11 +296,11 @@ cdef Tensor _tensor_of(object x, str func):
     return operations.assignable(x, None, func) if t is None else t
 
 
-cdef OpaqueArray _holding(const dlt_array_t* array):
-    cdef OpaqueArray made = OpaqueArray.__new__(OpaqueArray)
-    made.impl = array[0]
-    made.held = True
-    return made
+cdef OpaqueArray _wrap(const dlt_array_t* array):
+    cdef OpaqueArray result = OpaqueArray.__new__(OpaqueArray)
+    result.impl = array[0]
+    result.owned = True
+    return result
 
 
 cdef const dlt_array_t* _struct_at(object address, str func) except NULL:
@@ -319,7 +319,7 @@ cdef void _keep(void* object_) noexcept nogil:
 
 
 cdef object _owner(const dlt_array_t* array):
-    """The object that an array of this library was made from, while it is unchanged; else None."""
+    """Return the object that an array of this library was made from, or None if the array has changed."""
     cdef void* found = owner_of(array[0], _keep)
     if found == NULL:
         return None
@@ -328,10 +328,10 @@ cdef object _owner(const dlt_array_t* array):
     return owner
 
 
-cdef int _ask(const dlt_array_t* array, Answers* answers) except -1:
+cdef int _read_info(const dlt_array_t* array, ArrayInfo* info) except -1:
     cdef DetailedStatus status
     with nogil:
-        status = ask(array[0], NULL, answers)
+        status = read_info(array[0], NULL, info)
     if not status.ok():
         _raise(&status, BufferError)
     return 0
@@ -349,8 +349,8 @@ cdef DLManagedTensorVersioned* _exported(const char* func, const dlt_array_t* ar
 
 
 cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
-    """A tensor over an array of any library. On success, and only then, `take` transfers the array to the tensor."""
-    cdef Answers said
+    """Return a tensor over an array of any library. Only on success `take` transfers the array to the tensor."""
+    cdef ArrayInfo info
     cdef DLManagedTensorVersioned* managed
     cdef ImportedTensor imported
     cdef Foreign* foreign
@@ -358,16 +358,16 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
     cdef Tensor t
     cdef bint ours = is_ours(array[0])
     cdef bytes name = func.encode()
-    _ask(array, &said)
+    _read_info(array, &info)
     t = Tensor.__new__(Tensor)
-    managed = _exported(name, array, said.device, NULL, DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION))
+    managed = _exported(name, array, info.device, NULL, DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION))
     import_managed(managed, &imported, func)
-    if (imported.view.ndim != said.ndim or memcmp(&imported.view.dtype, &said.dtype, sizeof(said.dtype)) != 0 or
-            said.ndim > 0 and memcmp(imported.view.shape, said.shape, said.ndim * sizeof(int64_t)) != 0):
-        told = f"{dtype_of(imported.view.dtype)} {as_tuple(imported.view.ndim, imported.view.shape)}"
+    if (imported.view.ndim != info.ndim or memcmp(&imported.view.dtype, &info.dtype, sizeof(info.dtype)) != 0 or
+            info.ndim > 0 and memcmp(imported.view.shape, info.shape, info.ndim * sizeof(int64_t)) != 0):
+        exported_as = f"{dtype_of(imported.view.dtype)} {as_tuple(imported.view.ndim, imported.view.shape)}"
         release(imported.block)
-        raise BufferError(f"{func}: the array says it is {dtype_of(said.dtype)} "
-                          f"{as_tuple(said.ndim, said.shape)}, its tensor is {told}")
+        raise BufferError(f"{func}: metadata mismatch: the array reports {dtype_of(info.dtype)} "
+                          f"{as_tuple(info.ndim, info.shape)}, its exported tensor is {exported_as}")
     if not ours and (owner is not None or take):
         # Exports of others may need the array, and the array its owner.
         exported = imported.block
@@ -512,12 +512,12 @@ def hold(address, /, *, owner=None, take=False):
     >>> dl.opaque.hold(array.pointer, owner=array).shape
     (3,)
     """
-    cdef OpaqueArray made = _holding(_struct_at(address, "hold"))
-    made.parent = owner
+    cdef OpaqueArray result = _wrap(_struct_at(address, "hold"))
+    result.parent = owner
     if not take:
-        made.held = False
-        made.impl.destroy = NULL
-    return made
+        result.owned = False
+        result.impl.destroy = NULL
+    return result
 
 
 @cython.final
@@ -575,16 +575,16 @@ cdef class OpaqueArray:
                 raise ValueError(f"OpaqueArray: expected the name of an origin of at most 65535 bytes, got one of "
                                  f"{len(text)}")
         # A torch tensor that requires grad cannot be exported; its memory is that of the detached one.
-        asks = type(obj) is not Tensor and getattr(obj, "requires_grad", False) is True
-        t = _tensor_of(obj.detach() if asks else obj, "OpaqueArray")
+        requires_grad = type(obj) is not Tensor and getattr(obj, "requires_grad", False) is True
+        t = _tensor_of(obj.detach() if requires_grad else obj, "OpaqueArray")
         # A copy does not represent the object that it was copied from.
         shared = obj if t is obj or not isinstance(obj, (int, float, complex, list, tuple, str)) and (
             t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0 else t
         _make(t, shared, named, &self.impl)
-        self.held = True
+        self.owned = True
 
     def __dealloc__(self):
-        if self.held:
+        if self.owned:
             if is_ours(self.impl):
                 call_destroy(&self.impl)  # never blocks
             else:
@@ -599,20 +599,20 @@ cdef class OpaqueArray:
                 f"origin={self.origin!r})")
 
     cdef const dlt_array_t* array(self, Use* use) except NULL:
-        """The struct, for calling its functions while `use` exists: the array is not handed over before it ends."""
-        cdef bint gone
+        """Return the struct for calls while `use` exists: the array is not transferred before it ends."""
+        cdef bint transferred
         with cython.critical_section(self):
-            gone = self.gone
-            if not gone:
+            transferred = self.transferred
+            if not transferred:
                 use.begin(&self.users)
-        if gone:
+        if transferred:
             raise ValueError("OpaqueArray: this array was handed over, and only those made by dltensor can be asked "
                              "after that")
         return &self.impl
 
-    cdef int ask(self, Answers* answers) except -1:
+    cdef int read_info(self, ArrayInfo* info) except -1:
         cdef Use use
-        return _ask(self.array(&use), answers)
+        return _read_info(self.array(&use), info)
 
     # the struct
 
@@ -656,16 +656,16 @@ cdef class OpaqueArray:
         ((2,), (2,))
         """
         cdef dlt_array_t* target = <dlt_array_t*>_struct_at(into, "release") if into is not None else NULL
-        cdef bint held, busy
-        with cython.critical_section(self):  # of two threads one hands it over
-            held = self.held
+        cdef bint owned, busy
+        with cython.critical_section(self):  # only one of two threads transfers it
+            owned = self.owned
             busy = self.users.count() > 0 and not is_ours(self.impl)
-            if held and not busy:
+            if owned and not busy:
                 if target != NULL:
                     target[0] = self.impl
-                self.held = False
-                self.gone = not is_ours(self.impl)
-        if not held:
+                self.owned = False
+                self.transferred = not is_ours(self.impl)
+        if not owned:
             raise ValueError("release: this array was handed over already, or has another owner; copy() it")
         if busy:
             raise BufferError("release: a method of this array is running, and the receiver may end the array; hand it "
@@ -683,9 +683,9 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([1, 2], origin="lab.sensor").origin
         'lab.sensor'
         """
-        cdef Answers said
-        self.ask(&said)
-        return said.origin_name.decode("utf-8", "replace")
+        cdef ArrayInfo info
+        self.read_info(&info)
+        return info.origin_name.decode("utf-8", "replace")
 
     @property
     def shape(self):
@@ -696,9 +696,9 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([[1, 2, 3]]).shape
         (1, 3)
         """
-        cdef Answers said
-        self.ask(&said)
-        return as_tuple(said.ndim, said.shape)
+        cdef ArrayInfo info
+        self.read_info(&info)
+        return as_tuple(info.ndim, info.shape)
 
     @property
     def dtype(self):
@@ -709,9 +709,9 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([1, 2]).dtype
         dltensor.int64
         """
-        cdef Answers said
-        self.ask(&said)
-        return dtype_of(said.dtype)
+        cdef ArrayInfo info
+        self.read_info(&info)
+        return dtype_of(info.dtype)
 
     @property
     def device(self):
@@ -722,9 +722,9 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([1, 2]).device
         dltensor.Device('cpu')
         """
-        cdef Answers said
-        self.ask(&said)
-        return device_of(said.device)
+        cdef ArrayInfo info
+        self.read_info(&info)
+        return device_of(info.device)
 
     # conversions without a copy
 
@@ -812,17 +812,17 @@ cdef class OpaqueArray:
         >>> dl.from_dlpack(dl.opaque.OpaqueArray([1, 2]).as_dlpack())
         Tensor([1, 2], shape=(2,), device=cpu, dtype=int64)
         """
-        cdef Answers said
-        cdef DLDevice func
+        cdef ArrayInfo info
+        cdef DLDevice target
         cdef DLPackVersion version = DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
         cdef int64_t number = 0
-        cdef const int64_t* given = NULL
+        cdef const int64_t* stream_pointer = NULL
         cdef Use use
         if device is None:
-            self.ask(&said)
-            func = said.device
+            self.read_info(&info)
+            target = info.device
         else:
-            func = read_device(device, "as_dlpack")
+            target = read_device(device, "as_dlpack")
         if max_version is not None:
             try:
                 version.major, version.minor = max_version
@@ -831,16 +831,16 @@ cdef class OpaqueArray:
                                 f"{max_version!r}") from None
         if stream is not None:
             number = integer_of(stream, "stream", "as_dlpack")
-            given = &number
-        return capsule_around(_exported(b"as_dlpack", self.array(&use), func, given, version))
+            stream_pointer = &number
+        return capsule_around(_exported(b"as_dlpack", self.array(&use), target, stream_pointer, version))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return self.tensor().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self):
-        cdef Answers said
-        self.ask(&said)
-        return <int>said.device.device_type, said.device.device_id
+        cdef ArrayInfo info
+        self.read_info(&info)
+        return <int>info.device.device_type, info.device.device_id
 
     # what the functions of the struct do
 
@@ -872,18 +872,18 @@ cdef class OpaqueArray:
         cdef Tensor t = _tensor_of(x, "from_dlpack")
         cdef Use use
         cdef const dlt_array_t* array = self.array(&use)  # last: reading an argument may hand the array over
-        cdef Block* block = _held_block(t)
+        cdef Block* block = _retain_block(t)
         cdef DLManagedTensorVersioned* managed = export_managed(t.impl.dl, block, t.impl.flags)
-        cdef dlt_array_t made
+        cdef dlt_array_t created
         cdef DetailedStatus status
         release(block)
         if managed == NULL:
             raise MemoryError("from_dlpack: allocation failed for the exported struct")
         with nogil:
-            status = call_from_dlpack(array[0], NULL, managed, &made)
+            status = call_from_dlpack(array[0], NULL, managed, &created)
         if not status.ok():
             _raise(&status, BufferError)
-        return _holding(&made)
+        return _wrap(&created)
 
     def reshape(self, shape, /):
         """Change the shape of the array in place, copying strided elements if necessary.
@@ -938,16 +938,16 @@ cdef class OpaqueArray:
         >>> array.tensor().tolist()
         [[1, 3], [2, 4]]
         """
-        cdef Answers said
+        cdef ArrayInfo info
         cdef int64_t first = integer_of(axis_1, "axis_1", "swap_axes")
         cdef int64_t second = integer_of(axis_2, "axis_2", "swap_axes")
         cdef Use use
         cdef const dlt_array_t* array = self.array(&use)
         cdef DetailedStatus status
         if first < 0 or second < 0:
-            self.ask(&said)
-            first += said.ndim if first < 0 else 0
-            second += said.ndim if second < 0 else 0
+            self.read_info(&info)
+            first += info.ndim if first < 0 else 0
+            second += info.ndim if second < 0 else 0
         with nogil:
             status = call_swap_axes(array[0], NULL, <uintptr_t>first, <uintptr_t>second)
         if not status.ok():
@@ -985,7 +985,7 @@ cdef class OpaqueArray:
         cdef int64_t dims[MAX_DIMS]
         cdef const dlt_array_t* array
         cdef int i, count = read_shape(shape, dims, "create")
-        cdef dlt_array_t value, made
+        cdef dlt_array_t value, created
         cdef DetailedStatus status
         cdef Use use, use_of_fill
         for i in range(count):
@@ -1000,20 +1000,20 @@ cdef class OpaqueArray:
         else:
             _make(t, t, _default_origin, &value)
         with nogil:
-            status = call_create(array[0], NULL, <uintptr_t*>dims, count, value, &made)
+            status = call_create(array[0], NULL, <uintptr_t*>dims, count, value, &created)
         if not status.ok():
             _raise(&status, ValueError)
-        return _holding(&made)
+        return _wrap(&created)
 
     cdef object _scalar(self, object number):
-        """A number as one element of the array's dtype, stored as the array stores it."""
-        cdef Answers said
+        """Return a number as one element of the array's dtype, stored as the array stores it."""
+        cdef ArrayInfo info
         cdef Tensor t
-        self.ask(&said)
-        if said.dtype.bits * said.dtype.lanes % 8 and self.tensor().flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-            t = new_padded(0, NULL, said.dtype, "create")
+        self.read_info(&info)
+        if info.dtype.bits * info.dtype.lanes % 8 and self.tensor().flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+            t = new_padded(0, NULL, info.dtype, "create")
         else:
-            t = new_empty(0, NULL, said.dtype, DLDevice(kDLCPU, 0), "create")
+            t = new_empty(0, NULL, info.dtype, DLDevice(kDLCPU, 0), "create")
         assign_scalar(t, number, "create")
         return t
 
@@ -1041,23 +1041,23 @@ cdef class OpaqueArray:
         >>> array.copy().tensor().tolist()
         [1, 2]
         """
-        cdef Answers said
+        cdef ArrayInfo info
         cdef const dlt_array_t* array
-        cdef DLDevice func
-        cdef dlt_array_t made
+        cdef DLDevice target
+        cdef dlt_array_t created
         cdef DetailedStatus status
         cdef Use use
         if device is None:
-            self.ask(&said)
-            func = said.device
+            self.read_info(&info)
+            target = info.device
         else:
-            func = read_device(device, "copy")
+            target = read_device(device, "copy")
         array = self.array(&use)
         with nogil:
-            status = call_copy(array[0], NULL, func, &made)
+            status = call_copy(array[0], NULL, target, &created)
         if not status.ok():
             _raise(&status, DeviceError)
-        return _holding(&made)
+        return _wrap(&created)
 
     def move_data(self, source, movements, /):
         """Copy runs of elements from another array of the same origin into this one.
@@ -1105,18 +1105,18 @@ cdef class OpaqueArray:
             with nogil:
                 status = call_move_data(into[0], of[0], NULL, <dlt_data_movement_t*>table.impl.dl.data, count)
         else:
-            given = [movement for movement in movements]  # read once: what is in it may change it
-            count = len(given)
+            rows = [movement for movement in movements]  # read once: reading an item may change the sequence
+            count = len(rows)
             list_of = <dlt_data_movement_t*>malloc(max(count, 1) * sizeof(dlt_data_movement_t))
             if list_of == NULL:
                 raise MemoryError(f"move_data: allocation failed for {count} movements")
             try:
                 for i in range(count):
-                    if len(given[i]) != 5:
-                        raise ValueError(f"move_data: a movement consists of five integers, got {quoted(given[i])}")
+                    if len(rows[i]) != 5:
+                        raise ValueError(f"move_data: a movement consists of five integers, got {quoted(rows[i])}")
                     (list_of[i].sample_in, list_of[i].sample_out, list_of[i].properties_start_in,
                      list_of[i].properties_start_out, list_of[i].properties_length) = [
-                        integer_of(number, "each number of a movement", "move_data") for number in given[i]]
+                        integer_of(number, "each number of a movement", "move_data") for number in rows[i]]
                 into, of = self.array(&use), other.array(&use_of_source)
                 with nogil:
                     status = call_move_data(into[0], of[0], NULL, list_of, count)
@@ -1126,9 +1126,9 @@ cdef class OpaqueArray:
             _raise(&status, ValueError)
 
 
-cdef Tensor _movements(object given):
-    """Movements as a compact tensor of shape (n, 5) with 64-bit integers."""
-    cdef Tensor t = _tensor_of(given, "move_data")
+cdef Tensor _movements(object movements):
+    """Return movements as a compact tensor of shape (n, 5) with 64-bit integers."""
+    cdef Tensor t = _tensor_of(movements, "move_data")
     if t.impl.dl.ndim != 2 or t.impl.dl.shape[1] != 5 or str(t.dtype) not in ("int64", "uint64"):
         raise TypeError(f"move_data: expected movements as a tensor of shape (n, 5) of int64 or uint64, got {t.dtype} "
                         f"{t.shape}")

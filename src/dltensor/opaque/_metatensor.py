@@ -14,8 +14,8 @@ from ._array import DEFAULT_ORIGIN, OpaqueArray, from_pointer, unwrap
 
 
 @functools.cache
-def _theirs():
-    """Load what is needed of metatensor-core: (package, struct, labels struct, library)."""
+def _metatensor():
+    """Load metatensor-core: (package, struct, labels struct, library)."""
     try:
         import metatensor
         from metatensor import _c_api, _c_lib
@@ -36,8 +36,8 @@ def _pointers(struct, count):
     return ctypes.POINTER(struct) * count
 
 
-def _raised():
-    """The last error as metatensor raises it: a Python exception that hangs on it is raised as it is."""
+def _last_error():
+    """Return the exception of the last error: the Python exception stored with it, if there is one."""
     from metatensor._status import _get_exception
 
     return _get_exception()
@@ -72,9 +72,9 @@ def register_metatensor(like=None, *, origins=(DEFAULT_ORIGIN,)):
     """
     if like is not None and not isinstance(like, type):
         raise TypeError(f"register_metatensor: expected a type such as torch.Tensor, got {like!r}")
-    metatensor = _theirs()[0]
+    metatensor = _metatensor()[0]
 
-    def give(array, parent=None):
+    def convert(array, parent=None):
         address = ctypes.addressof(array)
         if like is None:
             return from_pointer(address, owner=parent)
@@ -82,10 +82,10 @@ def register_metatensor(like=None, *, origins=(DEFAULT_ORIGIN,)):
         return found if isinstance(found, like) else into(found, like)
 
     for origin in origins:
-        metatensor.register_external_data_wrapper(origin, give)
+        metatensor.register_external_data_wrapper(origin, convert)
 
 
-def _held(values, origin):
+def _as_opaque(values, origin):
     return values if isinstance(values, OpaqueArray) else OpaqueArray(values, origin=origin)
 
 
@@ -127,7 +127,7 @@ def metatensor_block(values, samples, components, properties, *, origin=None):
     --------
     >>> block = dl.opaque.metatensor_block(dl.zeros((2, 3)), samples, [], properties)  # doctest: +SKIP
     """
-    metatensor, struct, labels_struct, library = _theirs()
+    metatensor, struct, labels_struct, library = _metatensor()
     axes = (samples, *components, properties)
     for labels in axes:
         if not isinstance(labels, metatensor.Labels):
@@ -135,12 +135,12 @@ def metatensor_block(values, samples, components, properties, *, origin=None):
                 f"metatensor_block: expected metatensor.Labels for each axis, got {type(labels).__qualname__}"
             )
     first, *between, last = (labels.as_mts_labels_t() for labels in axes)
-    # One pointer in a row is a row; to make an array of them takes longer than all the rest of this function.
+    # A pointer to one struct serves as an array of one: creating a ctypes array would take most of the time.
     many = ctypes.byref(between[0]) if len(between) == 1 else _pointers(labels_struct, len(between))(*between)
-    array = _held(values, origin)
+    array = _as_opaque(values, origin)
     block = library.mts_block(struct.from_address(array.release()), first, many, len(between), last)
     if not block:
-        raise _raised()
+        raise _last_error()
     return metatensor.TensorBlock.unsafe_from_ptr(block)
 
 
@@ -180,7 +180,7 @@ def metatensor_labels(names, values, *, assume_unique=False):
     --------
     >>> labels = dl.opaque.metatensor_labels("sample", [[0], [1]])  # doctest: +SKIP
     """
-    metatensor, struct, _, _ = _theirs()
+    metatensor, struct, _, _ = _metatensor()
     names = [names] if isinstance(names, str) else list(names)
     tensor = asarray(values)
     if tensor.ndim != 2 or tensor.shape[1] != len(names):
@@ -223,7 +223,7 @@ def metatensor_load(path):
     --------
     >>> tensor_map = dl.opaque.metatensor_load("values.mts")  # doctest: +SKIP
     """
-    metatensor, _, _, library = _theirs()
+    metatensor, _, _, library = _metatensor()
     from metatensor._c_api import mts_create_array_callback_t
 
     create = ctypes.cast(_own_library().dlt_array_create, mts_create_array_callback_t)
@@ -235,7 +235,7 @@ def metatensor_load(path):
         raise ValueError(f"metatensor_load: no file can be named {path!a}")
     found = library.mts_tensormap_load(name, create)
     if not found:
-        raise _raised()
+        raise _last_error()
     return metatensor.TensorMap.unsafe_from_ptr(found)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python references of vtable arrays, released from any thread without waiting for the GIL. No arrays are made here.
+// Python references of vtable arrays, released from any thread without waiting for the GIL. Creates no arrays.
 #pragma once
 #include <atomic>
 
@@ -10,8 +10,8 @@
 
 namespace dlt {
 
-// Releases an object: now where the GIL is held, else soon. Waiting for the GIL would hang a program whose main
-// thread holds it and waits for this one, and would be the end of a daemon thread while the interpreter shuts down.
+// Releases an object: now if this thread has the GIL, else soon. Waiting for the GIL would hang a program whose main
+// thread has it and waits for this one, and would end a daemon thread while the interpreter shuts down.
 inline void drop_object(void* object) noexcept {
   if (!object) return;
   if (holds_gil()) with_python([object] { Py_DECREF(static_cast<PyObject*>(object)); });
@@ -27,8 +27,8 @@ inline int drop_pending_call(void*) noexcept {
   return 0;
 }
 
-// The main thread comes by between two steps of the interpreter, at the latest when it takes the GIL the next time.
-// Where its queue is full, the next array does it.
+// Request drop_pending() in the main thread, which runs it between two instructions, at the latest when it next takes
+// the GIL. If its queue is full, the next array requests it again.
 inline void ask_main_thread() noexcept { Py_AddPendingCall(drop_pending_call, nullptr); }
 
 // The `free` of a block that keeps a Python object alive, for blocks that go to other languages.
@@ -38,7 +38,7 @@ inline void free_block_ref(Block* block) noexcept {
   drop_object(object);
 }
 
-// Ends an array of another library, never with the GIL: its `destroy` may wait for a thread that waits for the GIL.
+// Destroys an array of another library, never with the GIL: its `destroy` may wait for a thread that waits for the GIL.
 inline void destroy_without_gil(dlt_array_t* array) noexcept {
   if (!array->destroy || !holds_gil()) {
     opaque::call_destroy(array);
@@ -49,7 +49,7 @@ inline void destroy_without_gil(dlt_array_t* array) noexcept {
   PyEval_RestoreThread(state);
 }
 
-// How many calls into an array are running, of all threads.
+// Counts the calls into an array that are running, in all threads.
 class Users {
  public:
   int count() const noexcept { return running.load(std::memory_order_acquire); }
@@ -59,7 +59,7 @@ class Users {
   std::atomic<int> running{0};
 };
 
-// One such call: counted from begin() to the end of the scope.
+// One such call, counted from begin() to the end of the scope.
 class Use {
  public:
   Use() = default;
@@ -80,14 +80,14 @@ class Use {
 // Kept by a tensor over a foreign array until its last view is deleted: the export, the array, and its owner.
 struct Foreign {
   Block* exported;
-  dlt_array_t array;  // destroy is NULL unless the array is ours to end
+  dlt_array_t array;  // destroy is NULL unless the tensor owns the array
   PyObject* owner;    // may be null
 };
 
 inline void free_foreign(Block* block) noexcept {
   auto* foreign = static_cast<Foreign*>(block->owner);
   recycle(block);
-  release(foreign->exported);  // its deleter may look into the array, which therefore ends after it
+  release(foreign->exported);  // before the array, which its deleter may read
   destroy_without_gil(&foreign->array);
   drop_object(foreign->owner);
   delete foreign;

@@ -41,7 +41,7 @@ Layout* make_layout(int32_t ndim, const int64_t* shape, const int64_t* strides, 
   return layout;
 }
 
-// An equal layout of those the array has had, or a new one added to them. Null when out of memory.
+// Return an equal layout that the array has had, or add a new one. NULL when out of memory.
 Layout* layout_like(Layout* newest, int32_t ndim, const int64_t* shape, const int64_t* strides) noexcept {
   size_t dims = static_cast<size_t>(ndim) * sizeof(int64_t);
   for (Layout* layout = newest; layout; layout = layout->older)
@@ -76,7 +76,7 @@ DetailedStatus make_like(const char* function, const Array& array, DLDevice devi
   DetailedStatus status = make({&view, block, flags, array.origin, array.host, nullptr, nullptr}, out);
   if (!status.ok()) {
     release(block);
-    status.message = words(std::string_view(function), ": ", std::string_view(status.message));
+    status.message = concat(std::string_view(function), ": ", std::string_view(status.message));
   }
   return status;
 }
@@ -86,19 +86,19 @@ struct PendingRelease {
   void* owner = nullptr;
   void (*release_owner)(void*) noexcept = nullptr;
   Block* block = nullptr;
-  // After the lock is released: both may run foreign code.
+  // Runs after the lock is released: both may run foreign code.
   ~PendingRelease() {
     if (owner && release_owner) release_owner(owner);
     if (block) release(block);
   }
 };
 
-void change(Array& array, Slot* slot, Layout* layout, PendingRelease* gone) noexcept {
+void change(Array& array, Slot* slot, Layout* layout, PendingRelease* released) noexcept {
   array.layout = layout;
   if (layout->older == array.newest) array.newest = layout;
   slot->shape.store(shape_word(layout), std::memory_order_release);
-  gone->owner = std::exchange(array.owner, nullptr);
-  gone->release_owner = array.release_owner;
+  released->owner = std::exchange(array.owner, nullptr);
+  released->release_owner = array.release_owner;
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ void show(const Array& array, Slot* slot) noexcept {
 }
 
 void end(Array* array) noexcept {
-  PendingRelease gone{array->owner, array->release_owner, array->block};
+  PendingRelease released{array->owner, array->release_owner, array->block};
   for (Layout* layout = array->newest; layout;) {
     Layout* older = layout->older;
     free(layout);
@@ -260,12 +260,12 @@ DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr
   if (DetailedStatus status = read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes); !status.ok())
     return status;
   auto ndim = static_cast<int32_t>(count);
-  PendingRelease gone;
+  PendingRelease released;
   std::lock_guard lock(array.guard);
   DLTensor view = array.view();
-  int64_t there;
-  if (!count_of(view.ndim, view.shape, &there) || there != elements)
-    return failure("reshape: expected a shape of ", there, " elements like ", Dims{view.shape, view.ndim}, ", got ",
+  int64_t present;
+  if (!count_of(view.ndim, view.shape, &present) || present != elements)
+    return failure("reshape: expected a shape of ", present, " elements like ", Dims{view.shape, view.ndim}, ", got ",
                    Dims{dims, ndim}, " of ", elements);
   void* data = array.data;
   Block* block = nullptr;
@@ -276,18 +276,18 @@ DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr
   }
   Layout* layout = layout_like(array.newest, ndim, dims, strides);
   if (!layout) {
-    gone.block = block;
+    released.block = block;
     return out_of_memory("reshape");
   }
   if (layout == array.layout && !block) return {};
-  change(array, slot, layout, &gone);
+  change(array, slot, layout, &released);
   array.data = data;
-  if (block) gone.block = std::exchange(array.block, block);
+  if (block) released.block = std::exchange(array.block, block);
   return {};
 }
 
 DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2) {
-  PendingRelease gone;
+  PendingRelease released;
   std::lock_guard lock(array.guard);
   DLTensor view = array.view();
   auto ndim = static_cast<uintptr_t>(view.ndim);
@@ -302,7 +302,7 @@ DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t a
   std::swap(strides[axis_1], strides[axis_2]);
   Layout* layout = layout_like(array.newest, view.ndim, shape, strides);
   if (!layout) return out_of_memory("swap_axes");
-  if (layout != array.layout) change(array, slot, layout, &gone);
+  if (layout != array.layout) change(array, slot, layout, &released);
   return {};
 }
 

@@ -78,7 +78,7 @@ DLT_API bool is_ours(const dlt_array_t& array) noexcept;
 // its source (reshaped, axes swapped). The owner is alive while `keep` runs; `keep` must not wait for the GIL.
 DLT_API void* owner_of(const dlt_array_t& array, void (*keep)(void* owner)) noexcept;
 
-// Called by handles.cc: after the last unpin of a destroyed array; to copy a new array's properties into its slot.
+// Functions that handles.cc calls: after the last unpin of a destroyed array, and to fill the slot of a new one.
 void end(Array* array) noexcept;
 void show(const Array& array, Slot* slot) noexcept;
 

@@ -37,11 +37,11 @@ class ErrorWatch {
     for (int i = 0; i < count_ && found < 0; ++i)
       if (Look now = look(hosts_[i]); !(now == before_[i])) found = i;
     // A repeated message looks unchanged, like an older, unrelated error: report it as possibly older.
-    std::string_view said = ": ";
+    std::string_view separator = ": ";
     if (found < 0) {
       for (int i = 0; i < count_; ++i)
         if (before_[i].size > 0) found = found == -1 ? i : -2;
-      said = ", without a new message; the last one on this thread was: ";
+      separator = ", without a new message; the last one on this thread was: ";
     }
     if (found < 0) {
       status.message += ", without a message";
@@ -56,9 +56,9 @@ class ErrorWatch {
     }
     if (source) status.source = escape_utf8(source);
     // Messages of this library already begin with the name of the function.
-    if (status.source == error_source && said == ": " && std::string_view(message).starts_with(slot))
+    if (status.source == error_source && separator == ": " && std::string_view(message).starts_with(slot))
       status.message = escape_utf8(message);
-    else status.message += words(said, std::string_view(escape_utf8(message)));
+    else status.message += concat(separator, std::string_view(escape_utf8(message)));
     return status;
   }
 
@@ -118,7 +118,7 @@ DetailedStatus shape_of(const char* function, const dlt_array_t& array, const Ho
     return failure(std::string_view(function), ": expected a shape of at most ", DLT_ARRAY_MAX_NDIM,
                    " dimensions from the array, got ", count);
   if (count > 0 && !dims)
-    return failure(std::string_view(function), ": the array says it has ", count, " dimensions and gives NULL for them");
+    return failure(std::string_view(function), ": the array reports ", count, " dimensions and NULL for them");
   for (uintptr_t i = 0; i < count; ++i) {
     if (dims[i] > INT64_MAX)
       return failure(std::string_view(function), ": expected dimensions of at most ", INT64_MAX, ", got ", dims[i],
@@ -147,41 +147,41 @@ DetailedStatus name_of(const char* function, dlt_data_origin_t origin, const Hos
 // Device and dtype start from invalid values, so that success without a result is detected.
 constexpr DLDevice no_device = {static_cast<DLDeviceType>(0), -1};
 
-DetailedStatus new_array_of(const char* function, const char* slot, DetailedStatus status, const dlt_array_t& made,
+DetailedStatus new_array_of(const char* function, const char* slot, DetailedStatus status, const dlt_array_t& created,
                             dlt_array_t* out) {
   if (!status.ok()) return status;
-  if (!made.shape || !made.as_dlpack)
+  if (!created.shape || !created.as_dlpack)
     return failure(std::string_view(function), ": the array's function '", std::string_view(slot),
                    "' succeeded without returning a new array");
-  *out = made;
+  *out = created;
   return {};
 }
 
 }  // namespace
 
-DetailedStatus ask(const dlt_array_t& array, const Host* host, Answers* answers) {
+DetailedStatus read_info(const dlt_array_t& array, const Host* host, ArrayInfo* info) {
   const char* function = "array";
-  Answers got;
+  ArrayInfo got;
   const void* ptr = array.ptr;
   if (DetailedStatus status = call(function, "origin", host, array.origin, ptr, &got.origin); !status.ok()) return status;
   got.device = no_device;
   if (DetailedStatus status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
   if (!is_known(got.device.device_type))
     return failure("array: expected a device of DLPack 1.3 from the array, got ", got.device);
-  // The function of another slot may write more bytes than a dtype has.
+  // Detect a function of another slot, which may write more bytes than a dtype has.
   struct {
-    DLDataType its = {};
-    uint32_t beyond = 0xD1D1D1D1;
+    DLDataType value = {};
+    uint32_t guard = 0xD1D1D1D1;
   } dtype;
-  if (DetailedStatus status = call(function, "dtype", host, array.dtype, ptr, &dtype.its); !status.ok()) return status;
-  if (dtype.beyond != 0xD1D1D1D1)
+  if (DetailedStatus status = call(function, "dtype", host, array.dtype, ptr, &dtype.value); !status.ok()) return status;
+  if (dtype.guard != 0xD1D1D1D1)
     return failure("array: the array's function 'dtype' writes more than a dtype; is it a function of another slot?");
-  got.dtype = dtype.its;
+  got.dtype = dtype.value;
   if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
   if (DetailedStatus status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
   if (DetailedStatus status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name); !status.ok())
     return status;
-  *answers = std::move(got);
+  *info = std::move(got);
   return {};
 }
 
@@ -211,10 +211,10 @@ DetailedStatus export_tensor(const char* function, const dlt_array_t& array, con
 DetailedStatus call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
                                 dlt_array_t* out) {
   if (!array.from_dlpack) call_deleter(tensor);
-  dlt_array_t made = {};
+  dlt_array_t created = {};
   DetailedStatus status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr),
-                               tensor, &made);
-  return new_array_of("from_dlpack", "from_dlpack", std::move(status), made, out);
+                               tensor, &created);
+  return new_array_of("from_dlpack", "from_dlpack", std::move(status), created, out);
 }
 
 DetailedStatus call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count) {
@@ -228,16 +228,16 @@ DetailedStatus call_swap_axes(const dlt_array_t& array, const Host* host, uintpt
 DetailedStatus call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count,
                            dlt_array_t fill, dlt_array_t* out) {
   if (!array.create) call_destroy(&fill);
-  dlt_array_t made = {};
+  dlt_array_t created = {};
   DetailedStatus status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill,
-                               &made);
-  return new_array_of("create", "create", std::move(status), made, out);
+                               &created);
+  return new_array_of("create", "create", std::move(status), created, out);
 }
 
 DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice device, dlt_array_t* out) {
-  dlt_array_t made = {};
-  DetailedStatus status = call("copy", "copy", host, array.copy, static_cast<const void*>(array.ptr), device, &made);
-  return new_array_of("copy", "copy", std::move(status), made, out);
+  dlt_array_t created = {};
+  DetailedStatus status = call("copy", "copy", host, array.copy, static_cast<const void*>(array.ptr), device, &created);
+  return new_array_of("copy", "copy", std::move(status), created, out);
 }
 
 DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
@@ -250,9 +250,9 @@ DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& inpu
 }
 
 void call_destroy(dlt_array_t* array) noexcept {
-  dlt_array_t gone = *array;
+  dlt_array_t array_before = *array;
   *array = {};
-  if (gone.destroy) gone.destroy(gone.ptr);
+  if (array_before.destroy) array_before.destroy(array_before.ptr);
 }
 
 }  // namespace dlt::opaque

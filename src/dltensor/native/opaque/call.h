@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of foreign arrays: each result is checked before use, each failure includes the message of the library that
 // set it. `host` is the library the array reports to, null when unknown: then all known ones are read.
-//  Never call with the GIL held: a function of the array may be waiting for it.
+// Never call with the GIL held: a function of the array may be waiting for it.
 #pragma once
 #include <string>
 
@@ -12,8 +12,8 @@
 
 namespace dlt::opaque {
 
-// The properties an array reports.
-struct Answers {
+// Properties that an array reports.
+struct ArrayInfo {
   dlt_data_origin_t origin = 0;
   std::string origin_name;
   DLDevice device = {};
@@ -21,7 +21,7 @@ struct Answers {
   int32_t ndim = 0;
   int64_t shape[DLT_ARRAY_MAX_NDIM] = {};
 };
-DLT_API DetailedStatus ask(const dlt_array_t& array, const Host* host, Answers* answers);
+DLT_API DetailedStatus read_info(const dlt_array_t& array, const Host* host, ArrayInfo* info);
 
 // The tensor is validated and belongs to the caller. `function` begins the messages.
 DLT_API DetailedStatus export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device,

@@ -16,12 +16,12 @@ constexpr const char* function = "array_check";
 constexpr DLPackVersion newest = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
 
 // An array created here, destroyed with its scope.
-struct Made {
+struct OwnedArray {
   dlt_array_t array = {};
-  Made() = default;
-  Made(const Made&) = delete;
-  Made& operator=(const Made&) = delete;
-  ~Made() { call_destroy(&array); }
+  OwnedArray() = default;
+  OwnedArray(const OwnedArray&) = delete;
+  OwnedArray& operator=(const OwnedArray&) = delete;
+  ~OwnedArray() { call_destroy(&array); }
 };
 
 // True if one struct has the same two functions in two of its slots as another, in whatever order. As bits: slots have
@@ -37,23 +37,24 @@ bool same_pair(First a, Second b, First x, Second y) noexcept {
 }
 
 // The new array with the functions of the struct under test, where they are known to apply.
-dlt_array_t as_checked(const dlt_array_t& made, const dlt_array_t& array) noexcept {
-  dlt_array_t probe = made;
-  if (same_pair(array.reshape, array.swap_axes, made.reshape, made.swap_axes))
+dlt_array_t as_checked(const dlt_array_t& created, const dlt_array_t& array) noexcept {
+  dlt_array_t probe = created;
+  if (same_pair(array.reshape, array.swap_axes, created.reshape, created.swap_axes))
     probe.reshape = array.reshape, probe.swap_axes = array.swap_axes;
-  if (same_pair(array.origin, array.device, made.origin, made.device)) probe.origin = array.origin, probe.device = array.device;
+  if (same_pair(array.origin, array.device, created.origin, created.device))
+    probe.origin = array.origin, probe.device = array.device;
   return probe;
 }
 
 DetailedStatus check_members(const dlt_array_t& array) {
   struct Member {
     const char* name;
-    bool there;
+    bool is_set;
   };
   for (Member member : {Member{"reshape", array.reshape != nullptr}, Member{"swap_axes", array.swap_axes != nullptr},
                         Member{"create", array.create != nullptr}, Member{"copy", array.copy != nullptr},
                         Member{"move_data", array.move_data != nullptr}, Member{"from_dlpack", array.from_dlpack != nullptr}})
-    if (!member.there)
+    if (!member.is_set)
       return failure(std::string_view(function), ": the array's function '", std::string_view(member.name), "' is NULL");
   if (memcmp(&array.reshape, &array.swap_axes, sizeof array.reshape) == 0)
     return failure("array_check: 'reshape' and 'swap_axes' are one function");
@@ -62,17 +63,17 @@ DetailedStatus check_members(const dlt_array_t& array) {
   return {};
 }
 
-DetailedStatus check_export(const dlt_array_t& array, const Host* host, const Answers& said) {
+DetailedStatus check_export(const dlt_array_t& array, const Host* host, const ArrayInfo& info) {
   DLManagedTensorVersioned* tensor;
-  if (DetailedStatus status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok())
+  if (DetailedStatus status = export_tensor(function, array, host, info.device, nullptr, newest, &tensor); !status.ok())
     return status;
   const DLTensor& view = tensor->dl_tensor;
   DetailedStatus status;
-  if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)
-    status = failure("array_check: the array says its dtype is ", said.dtype, ", its tensor ", view.dtype);
-  else if (view.ndim != said.ndim ||
-           (view.ndim && memcmp(view.shape, said.shape, static_cast<size_t>(view.ndim) * sizeof(int64_t)) != 0))
-    status = failure("array_check: the array says its shape is ", Dims{said.shape, said.ndim}, ", its tensor ",
+  if (memcmp(&view.dtype, &info.dtype, sizeof(DLDataType)) != 0)
+    status = failure("array_check: the array reports dtype ", info.dtype, ", its exported tensor ", view.dtype);
+  else if (view.ndim != info.ndim ||
+           (view.ndim && memcmp(view.shape, info.shape, static_cast<size_t>(view.ndim) * sizeof(int64_t)) != 0))
+    status = failure("array_check: the array reports shape ", Dims{info.shape, info.ndim}, ", its exported tensor ",
                      Dims{view.shape, view.ndim});
   call_deleter(tensor);
   return status;
@@ -80,17 +81,16 @@ DetailedStatus check_export(const dlt_array_t& array, const Host* host, const An
 
 DetailedStatus expect_shape(const dlt_array_t& array, const Host* host, const char* name, const char* other, int64_t rows,
                             int64_t columns) {
-  Answers now;
-  if (DetailedStatus status = ask(array, host, &now); !status.ok()) return status;
+  ArrayInfo now;
+  if (DetailedStatus status = read_info(array, host, &now); !status.ok()) return status;
   const int64_t expected[2] = {rows, columns};
   if (now.ndim == 2 && memcmp(now.shape, expected, sizeof expected) == 0) return {};
   return failure("array_check: expected the shape ", Dims{expected, 2}, " after '", std::string_view(name), "', got ",
                  Dims{now.shape, now.ndim}, "; is '", std::string_view(other), "' in this slot?");
 }
 
-// Both take a pointer or number and a number, so a struct filled by hand may have them swapped.
-// `reshape` is called first: if swapped, it receives an axis as an address, which is refused; `swap_axes` would use an
-// address as an axis.
+// Detects swapped slots: both functions take a pointer or number and a number. `reshape` is called first: if swapped, it
+// receives an axis as an address, which is refused; `swap_axes` would use an address as an axis.
 DetailedStatus check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
   const uintptr_t shape[2] = {1, static_cast<uintptr_t>(count)};
   if (DetailedStatus status = call_reshape(array, host, shape, 2); !status.ok())
@@ -103,7 +103,7 @@ DetailedStatus check_layout(const dlt_array_t& array, const Host* host, int64_t 
 }
 
 // An array of the same library with six elements. False when that library cannot create it, which is not an error.
-bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, Made* made) {
+bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, OwnedArray* created) {
   int64_t shape[2] = {2, 3}, strides[2] = {3, 1};
   Block* block = allocate(6 * sizeof(double));
   if (!block) return false;
@@ -111,30 +111,30 @@ bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, M
   const DLTensor view = {block->data, {type, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 0};
   DLManagedTensorVersioned* tensor = export_managed(view, block, 0);
   release(block);
-  return tensor && call_from_dlpack(array, host, tensor, &made->array).ok();
+  return tensor && call_from_dlpack(array, host, tensor, &created->array).ok();
 }
 
-// Both write eight bytes, and an array on the CPU that is of origin 1 gives the same ones for either. Another device
-// shows the difference: the origin does not change.
-DetailedStatus check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
-  Made pinned;
-  Answers now;
-  if (!make_known(array, host, kDLCUDAHost, &pinned) || !ask(as_checked(pinned.array, array), host, &now).ok()) return {};
-  if (now.origin == said.origin) return {};
-  return failure("array_check: expected the origin ", said.origin, " of an array that 'from_dlpack' made, got ", now.origin,
+// Detects swapped slots: both functions write eight bytes, which are equal for an array on the CPU of origin 1. On another
+// device they differ: the origin does not change.
+DetailedStatus check_origin(const dlt_array_t& array, const Host* host, const ArrayInfo& info) {
+  OwnedArray pinned;
+  ArrayInfo now;
+  if (!make_known(array, host, kDLCUDAHost, &pinned) || !read_info(as_checked(pinned.array, array), host, &now).ok()) return {};
+  if (now.origin == info.origin) return {};
+  return failure("array_check: expected the origin ", info.origin, " of an array that 'from_dlpack' made, got ", now.origin,
                  "; are 'origin' and 'device' swapped?");
 }
 
 DetailedStatus check(const dlt_array_t& array, const Host* host) {
   if (DetailedStatus status = check_members(array); !status.ok()) return status;
-  Answers said;
-  if (DetailedStatus status = ask(array, host, &said); !status.ok()) return status;
-  if (DetailedStatus status = check_export(array, host, said); !status.ok()) return status;
-  Made known;
+  ArrayInfo info;
+  if (DetailedStatus status = read_info(array, host, &info); !status.ok()) return status;
+  if (DetailedStatus status = check_export(array, host, info); !status.ok()) return status;
+  OwnedArray known;
   int64_t count = 6;
   if (make_known(array, host, kDLCPU, &known)) {
-    if (DetailedStatus status = check_origin(array, host, said); !status.ok()) return status;
-  } else if (!call_copy(array, host, said.device, &known.array).ok() || !count_of(said.ndim, said.shape, &count)) {
+    if (DetailedStatus status = check_origin(array, host, info); !status.ok()) return status;
+  } else if (!call_copy(array, host, info.device, &known.array).ok() || !count_of(info.ndim, info.shape, &count)) {
     return {};  // a library that creates no arrays: nothing more can be tested
   }
   return check_layout(as_checked(known.array, array), host, count);

@@ -39,28 +39,28 @@ class Boxes {
 };
 
 Boxes& boxes() noexcept {
-  static NoDestructor<Boxes> made;
-  return *made;
+  static NoDestructor<Boxes> instance;
+  return *instance;
 }
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return boxes().guard(); }>();
 
-// The host that was given for an array, null where none was. A struct of the old layout that is wrapped is another library's:
-// ours would have been unwrapped.
-const Host* given_host(const dlt_array_t& array) noexcept {
+// The host that was passed with an array, or null. A wrapped struct of the old layout is another library's: ours would
+// have been unwrapped.
+const Host* explicit_host(const dlt_array_t& array) noexcept {
   const Slot* slot = is_ours(array) ? slot_of(array.ptr) : nullptr;
   return slot ? slot->host.load(std::memory_order_acquire) : nullptr;
 }
-const Host* given_host(const dlt_array_v1_t&) noexcept { return nullptr; }
+const Host* explicit_host(const dlt_array_v1_t&) noexcept { return nullptr; }
 
-// The message goes to the host that was given for the wrapped array, else to the caller's.
-dlt_status_t report_error(const Host* given, const void* caller, const char* message) noexcept {
-  (given ? given : host_of_caller(caller))->calls.set_last_error(message, error_source, nullptr, nullptr);
+// Report to the host that was passed with the wrapped array, else to the caller's.
+dlt_status_t report_error(const Host* host, const void* caller, const char* message) noexcept {
+  (host ? host : host_of_caller(caller))->calls.set_last_error(message, error_source, nullptr, nullptr);
   return DLT_CALLBACK_ERROR;
 }
-dlt_status_t report_error(const Host* given, const void* caller, const DetailedStatus& status) noexcept {
+dlt_status_t report_error(const Host* host, const void* caller, const DetailedStatus& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
-  return report_error(given, caller, status.message.empty() ? "out of memory" : status.message.c_str());
+  return report_error(host, caller, status.message.empty() ? "out of memory" : status.message.c_str());
 }
 
 // Inner: the wrapped struct. Members common to both layouts are passed on unchanged.
@@ -95,7 +95,7 @@ struct Box {
   static dlt_status_t move_data(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t count) {
     if (!boxes().has(input)) {
       static const char message[] = "move_data: the output was converted from another layout, the input was not; convert both";
-      return report_error(given_host(of(output)), __builtin_return_address(0), message);
+      return report_error(explicit_host(of(output)), __builtin_return_address(0), message);
     }
     return of(output).move_data(of(output).ptr, of(input).ptr, movements, count);
   }
@@ -147,21 +147,21 @@ DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out);
 DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out);
 
 // `convert` converts the result of the inner function to the outer layout; when that fails, the result is destroyed.
-template <class Made, class Outer>
-DetailedStatus hand_over(Made& made, Outer* out, DetailedStatus (*convert)(const Made&, Outer*)) {
-  DetailedStatus status = guard_exceptions([&] { return convert(made, out); });
-  if (!status.ok() && made.destroy) made.destroy(made.ptr);
+template <class Created, class Outer>
+DetailedStatus hand_over(Created& created, Outer* out, DetailedStatus (*convert)(const Created&, Outer*)) {
+  DetailedStatus status = guard_exceptions([&] { return convert(created, out); });
+  if (!status.ok() && created.destroy) created.destroy(created.ptr);
   return status;
 }
 
 dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_t fill, dlt_array_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_v1_t& inner = OldBox::of(ptr);
-  dlt_array_v1_t old_fill, made = {};
+  dlt_array_v1_t old_fill, created = {};
   if (DetailedStatus status = hand_over(fill, &old_fill, to_old); !status.ok())
-    return report_error(given_host(inner), caller, status);
-  dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &made);
-  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_new)) : code;
+    return report_error(explicit_host(inner), caller, status);
+  dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &created);
+  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_new)) : code;
 }
 
 dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
@@ -170,16 +170,16 @@ dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
   // The old `copy` has no device argument: only the array's own device may be requested.
   DLDevice here = {};
   if (!inner.device)
-    return report_error(given_host(inner), caller,
+    return report_error(explicit_host(inner), caller,
                         guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   if (here.device_type != device.device_type || here.device_id != device.device_id)
-    return report_error(given_host(inner), caller, guard_exceptions([&] {
+    return report_error(explicit_host(inner), caller, guard_exceptions([&] {
                           return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
                         }));
-  dlt_array_v1_t made = {};
-  dlt_status_t code = inner.copy(inner.ptr, &made);
-  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_new)) : code;
+  dlt_array_v1_t created = {};
+  dlt_status_t code = inner.copy(inner.ptr, &created);
+  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_new)) : code;
 }
 
 dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_array_t*) {
@@ -194,11 +194,11 @@ dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_
 dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_v1_t fill, dlt_array_v1_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
-  dlt_array_t new_fill, made = {};
+  dlt_array_t new_fill, created = {};
   if (DetailedStatus status = hand_over(fill, &new_fill, to_new); !status.ok())
-    return report_error(given_host(inner), caller, status);
-  dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &made);
-  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_old)) : code;
+    return report_error(explicit_host(inner), caller, status);
+  dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &created);
+  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_old)) : code;
 }
 
 dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
@@ -206,12 +206,12 @@ dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
   const dlt_array_t& inner = NewBox::of(ptr);
   DLDevice here = {};
   if (!inner.device)
-    return report_error(given_host(inner), caller,
+    return report_error(explicit_host(inner), caller,
                         guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
-  dlt_array_t made = {};
-  dlt_status_t code = inner.copy(inner.ptr, here, &made);
-  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_old)) : code;
+  dlt_array_t created = {};
+  dlt_status_t code = inner.copy(inner.ptr, here, &created);
+  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_old)) : code;
 }
 
 // A wrapped struct is unwrapped, so that converting back gives the same struct. A view of a wrapper becomes a view
@@ -237,21 +237,21 @@ bool is_nothing(const Struct& array) noexcept {
 DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
   if (opened(array, out)) return {};
   auto* box = boxed(array);
-  dlt_array_t made = OldBox::shell<dlt_array_t>(array, box);
-  made.from_dlpack = old_from_dlpack;
-  if (array.create) made.create = old_create;
-  if (array.copy) made.copy = old_copy;
-  *out = made;
+  dlt_array_t created = OldBox::shell<dlt_array_t>(array, box);
+  created.from_dlpack = old_from_dlpack;
+  if (array.create) created.create = old_create;
+  if (array.copy) created.copy = old_copy;
+  *out = created;
   return {};
 }
 
 DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
   if (opened(array, out)) return {};
   auto* box = boxed(array);
-  dlt_array_v1_t made = NewBox::shell<dlt_array_v1_t>(array, box);
-  if (array.create) made.create = new_create;
-  if (array.copy) made.copy = new_copy;
-  *out = made;
+  dlt_array_v1_t created = NewBox::shell<dlt_array_v1_t>(array, box);
+  if (array.create) created.create = new_create;
+  if (array.copy) created.copy = new_copy;
+  *out = created;
   return {};
 }
 

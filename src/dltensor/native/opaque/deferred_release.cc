@@ -12,57 +12,57 @@
 namespace dlt::opaque {
 namespace {
 
-struct Left {
-  Left* next;
+struct Deferred {
+  Deferred* next;
   void* thing;
 };
 
-std::atomic<Left*> left = nullptr;
+std::atomic<Deferred*> deferred = nullptr;
 
-struct Asking {
+struct Wakeup {
   std::mutex guard;
-  void (*ask)() noexcept = nullptr;
+  void (*call)() noexcept = nullptr;
 };
 
-Asking& asking() noexcept {
-  static NoDestructor<Asking> made;
-  return *made;
+Wakeup& wakeup() noexcept {
+  static NoDestructor<Wakeup> instance;
+  return *instance;
 }
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
-    hold_over_fork<[]() -> std::mutex& { return asking().guard; }>();
+    hold_over_fork<[]() -> std::mutex& { return wakeup().guard; }>();
 
 }  // namespace
 
 void defer(void* thing) noexcept {
-  auto* one = new (std::nothrow) Left{nullptr, thing};
+  auto* one = new (std::nothrow) Deferred{nullptr, thing};
   if (!one) return;
-  Left* before = left.load(std::memory_order_relaxed);
+  Deferred* before = deferred.load(std::memory_order_relaxed);
   do {
     one->next = before;
-  } while (!left.compare_exchange_weak(before, one, std::memory_order_acq_rel, std::memory_order_relaxed));
+  } while (!deferred.compare_exchange_weak(before, one, std::memory_order_acq_rel, std::memory_order_relaxed));
   // drain() takes all entries, so only the first one needs a wake-up.
   if (before) return;
-  Asking& all = asking();
-  std::lock_guard lock(all.guard);
-  if (all.ask) all.ask();
+  Wakeup& wake = wakeup();
+  std::lock_guard lock(wake.guard);
+  if (wake.call) wake.call();
 }
 
 void drain(void (*call_deleter)(void*) noexcept) noexcept {
-  Left* one = left.exchange(nullptr, std::memory_order_acq_rel);
+  Deferred* one = deferred.exchange(nullptr, std::memory_order_acq_rel);
   while (one) {
-    Left* next = one->next;
+    Deferred* next = one->next;
     call_deleter(one->thing);
     delete one;
     one = next;
   }
 }
 
-bool has_pending() noexcept { return left.load(std::memory_order_relaxed) != nullptr; }
+bool has_pending() noexcept { return deferred.load(std::memory_order_relaxed) != nullptr; }
 
-void set_wakeup(void (*ask)() noexcept) noexcept {
-  Asking& all = asking();
-  std::lock_guard lock(all.guard);
-  all.ask = ask;
+void set_wakeup(void (*call)() noexcept) noexcept {
+  Wakeup& wake = wakeup();
+  std::lock_guard lock(wake.guard);
+  wake.call = call;
 }
 
 }  // namespace dlt::opaque

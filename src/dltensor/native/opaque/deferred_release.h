@@ -15,8 +15,8 @@ DLT_API void drain(void (*call_deleter)(void* thing) noexcept) noexcept;
 // Returns whether anything is deferred: a hint without synchronization.
 DLT_API bool has_pending() noexcept;
 
-// Sets the wake-up: `ask` must not block and must not call back. Null disables it; no call of the old one is running
+// Sets the wake-up: `call` must not block and must not call back. Null disables it; no call of the old one is running
 // when this returns.
-DLT_API void set_wakeup(void (*ask)() noexcept) noexcept;
+DLT_API void set_wakeup(void (*call)() noexcept) noexcept;
 
 }  // namespace dlt::opaque

@@ -12,25 +12,25 @@ void append_number(std::string& text, unsigned long long number) { text += std::
 
 void append(std::string& text, DLDevice device) {
   int32_t type = device.device_type;
-  std::string name = words("device type ", type);
+  std::string name = concat("device type ", type);
   for (const DeviceRow& one : device_rows)
     if (one.value == type) name = one.text;
-  text += words(std::string_view(name), ":", device.device_id);
+  text += concat(std::string_view(name), ":", device.device_id);
 }
 
 void append(std::string& text, DLDataType dtype) {
   for (const DTypeRow& one : dtype_rows)
     if (one.code == dtype.code && one.bits == dtype.bits) {
       text += one.name;
-      if (dtype.lanes != 1) text += words("x", dtype.lanes);
+      if (dtype.lanes != 1) text += concat("x", dtype.lanes);
       return;
     }
-  text += words("dtype code ", dtype.code, " of ", dtype.bits, " bits and ", dtype.lanes, " lanes");
+  text += concat("dtype code ", dtype.code, " of ", dtype.bits, " bits and ", dtype.lanes, " lanes");
 }
 
 void append(std::string& text, Dims dims) {
   text += "(";
-  for (int32_t i = 0; i < dims.count; ++i) text += words(i ? ", " : "", dims.values[i]);
+  for (int32_t i = 0; i < dims.count; ++i) text += concat(i ? ", " : "", dims.values[i]);
   text += dims.count == 1 ? ",)" : ")";
 }
 

@@ -46,7 +46,7 @@ void append(std::string& text, T number) {
 }
 
 template <class... Parts>
-std::string words(const Parts&... parts) {
+std::string concat(const Parts&... parts) {
   std::string text;
   (append(text, parts), ...);
   return text;
@@ -57,7 +57,7 @@ template <class... Parts>
 DetailedStatus failed_with(Fault fault, const Parts&... parts) {
   DetailedStatus status;
   status.fault = fault;
-  status.message = words(parts...);
+  status.message = concat(parts...);
   return status;
 }
 

@@ -32,21 +32,21 @@ void thread_ends(void* stored) {
 }
 
 pthread_key_t key() noexcept {
-  static const pthread_key_t made = [] {
+  static const pthread_key_t created = [] {
     pthread_key_t fresh;
-    // Fails only when the process is out of keys (1024): then peek() and mine() return null.
+    // Fails only when the process is out of keys (1024): then peek() and error_of_thread() return null.
     return pthread_key_create(&fresh, thread_ends) == 0 ? fresh : static_cast<pthread_key_t>(-1);
   }();
-  return made;
+  return created;
 }
-// At load time, not during a fork.
-[[maybe_unused]] const pthread_key_t made_early = key();
+// Created at load time, not during a fork.
+[[maybe_unused]] const pthread_key_t created_early = key();
 
 LastError* peek() noexcept { return static_cast<LastError*>(pthread_getspecific(key())); }
 
-// Null when the system has neither memory nor keys left.
-LastError* mine() noexcept {
-  if (LastError* there = peek()) return there;
+// NULL if the allocation or pthread_key_create() fails.
+LastError* error_of_thread() noexcept {
+  if (LastError* last = peek()) return last;
   auto* fresh = new (std::nothrow) LastError;
   if (fresh && pthread_setspecific(key(), fresh) != 0) {
     delete fresh;
@@ -83,7 +83,7 @@ std::string escape_utf8(std::string_view bytes) {
   text.reserve(std::min(bytes.size(), longest_text) + 64);
   for (size_t at = 0; at < bytes.size();) {
     if (text.size() >= longest_text) {
-      text += words(" [cut here: the whole text has ", bytes.size(), " bytes]");
+      text += concat(" [cut here: the whole text has ", bytes.size(), " bytes]");
       break;
     }
     if (size_t length = utf8_length(bytes, at)) {
@@ -105,7 +105,7 @@ dlt_status_t set_last_error_of(const DetailedStatus& status) noexcept {
 }  // namespace dlt::opaque
 
 using dlt::opaque::escape_utf8;
-using dlt::opaque::mine;
+using dlt::opaque::error_of_thread;
 using dlt::opaque::peek;
 
 dlt_status_t dlt_last_error(const char** message, const char** origin, void** data) {
@@ -139,7 +139,7 @@ dlt_status_t dlt_set_last_error(const char* message, const char* origin, void* d
     message_text.assign("out of memory");
     origin_text.clear();
   }
-  auto* last = mine();
+  auto* last = error_of_thread();
   if (!last) {
     if (data_deleter) data_deleter(data);
     return DLT_INTERNAL_ERROR;

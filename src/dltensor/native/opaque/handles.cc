@@ -27,7 +27,7 @@ constexpr uint64_t pin_mask = live_bit - 1;
 struct Table {
   std::mutex guard;
   std::atomic<Slot*> chunks[most_chunks] = {};
-  uint32_t made = 0;
+  uint32_t used = 0;
   uint32_t first_free = none, last_free = none;
   std::atomic<int64_t> live = 0;
 };
@@ -64,18 +64,18 @@ Slot* take_slot(Table& all) noexcept {
     if (all.first_free == none) all.last_free = none;
     return slot;
   }
-  uint32_t chunk = all.made / slots_per_chunk;
+  uint32_t chunk = all.used / slots_per_chunk;
   if (chunk == most_chunks) return nullptr;
-  if (all.made % slots_per_chunk == 0) {
+  if (all.used % slots_per_chunk == 0) {
     auto* fresh = new (std::nothrow) Slot[slots_per_chunk]{};
     if (!fresh) return nullptr;
-    for (uint32_t i = 0; i < slots_per_chunk; ++i) fresh[i].number = all.made + i;
+    for (uint32_t i = 0; i < slots_per_chunk; ++i) fresh[i].number = all.used + i;
     all.chunks[chunk].store(fresh, std::memory_order_release);
   }
-  return slot_at(all.made++);
+  return slot_at(all.used++);
 }
 
-// The last pin of a retired handle is gone. The generation moves on before the slot can be given out again.
+// Recycle a slot after the last unpin of a retired handle. The generation is incremented before the slot can be given out again.
 void finish(Slot* slot, uint64_t state) noexcept {
   Array* array = slot->array;
   slot->array = nullptr;

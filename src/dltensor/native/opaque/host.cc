@@ -28,8 +28,8 @@ struct Hosts {
 };
 
 Hosts& hosts() noexcept {
-  static NoDestructor<Hosts> made;
-  return *made;
+  static NoDestructor<Hosts> instance;
+  return *instance;
 }
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return hosts().guard; }>();
@@ -94,9 +94,9 @@ size_t place_of(const void* address) noexcept { return (reinterpret_cast<uintptr
 void remember_caller(const void* address, const Host* host) noexcept {
   std::lock_guard lock(hosts().guard);
   for (size_t i = 0, at = place_of(address); i < 8; ++i, at = (at + 1) % callers_dims) {
-    const void* there = callers[at].address.load(std::memory_order_relaxed);
-    if (there == address) return;
-    if (there) continue;
+    const void* registered = callers[at].address.load(std::memory_order_relaxed);
+    if (registered == address) return;
+    if (registered) continue;
     callers[at].host.store(host, std::memory_order_relaxed);
     callers[at].address.store(address, std::memory_order_release);
     return;
@@ -124,9 +124,9 @@ const Host* host_of_caller(const void* return_address) noexcept {
   const Host* host = nullptr;
   bool seen = false;
   for (size_t i = 0, at = place_of(return_address); i < 8 && !seen; ++i, at = (at + 1) % callers_dims) {
-    const void* there = callers[at].address.load(std::memory_order_acquire);
-    if (!there) break;
-    if (there == return_address) {
+    const void* registered = callers[at].address.load(std::memory_order_acquire);
+    if (!registered) break;
+    if (registered == return_address) {
       host = callers[at].host.load(std::memory_order_relaxed);
       seen = true;
     }

@@ -19,7 +19,7 @@ struct Host {
   int index;
 };
 
-// An origin by name; each host has a number of its own for it, asked for once.
+// An origin by name. Each host has its own number for it, which is requested once.
 struct Origin {
   std::string name;
   std::atomic<dlt_data_origin_t> numbers[most_hosts];

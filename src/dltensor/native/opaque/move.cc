@@ -65,22 +65,22 @@ DetailedStatus check_movements(const DLTensor& to, const DLTensor& from, const M
   return {};
 }
 
-// The same line one sample further, on both sides.
+// True if a movement is the one before it, one sample further on both sides.
 bool follows(const Movement& next, const Movement& last) noexcept {
   return next.sample_in == last.sample_in + 1 && next.sample_out == last.sample_out + 1 &&
          next.properties_start_in == last.properties_start_in && next.properties_start_out == last.properties_start_out &&
          next.properties_length == last.properties_length;
 }
 
-// Joining makes all of one line before the next line. Lines that go into the same sample keep their order there, and
-// different samples do not meet; a line that runs ahead of another could be overtaken.
-bool side_by_side(const Movement* movements, uintptr_t count) noexcept {
+// Joined movements run line by line, not sample by sample. That gives the same result only if all lines of a group write
+// to one sample: lines of different samples could overwrite each other in another order.
+bool write_one_sample(const Movement* movements, uintptr_t count) noexcept {
   for (uintptr_t i = 1; i < count; ++i)
     if (movements[i].sample_out != movements[0].sample_out) return false;
   return true;
 }
 
-// Movements mostly come sample by sample, each with the same few lines. `period` lines, `times` times over.
+// Movements mostly come sample by sample, each with the same few lines: `period` lines, repeated `times` times.
 struct Group {
   uintptr_t period, times;
 };
@@ -88,7 +88,7 @@ Group group_at(const Movement* movements, uintptr_t count) noexcept {
   constexpr uintptr_t longest_period = 8;
   for (uintptr_t period = 1; period <= longest_period && 2 * period <= count; ++period) {
     if (!follows(movements[period], movements[0])) continue;
-    if (!side_by_side(movements, period)) continue;
+    if (!write_one_sample(movements, period)) continue;
     uintptr_t end = period;
     while (end < count && follows(movements[end], movements[end - period])) ++end;
     if (end >= 2 * period) return {period, end / period};
@@ -96,7 +96,7 @@ Group group_at(const Movement* movements, uintptr_t count) noexcept {
   return {1, 1};
 }
 
-// Copies for lines of one length, repeated so many times. The last ones made are kept: patterns come back.
+// Plans copies of `times` lines of one length. The last four plans are cached: patterns repeat.
 class Copies {
  public:
   Copies(const DLTensor& to, const DLTensor& from, Element element) noexcept : to_(to), from_(from), element_(element) {}
@@ -112,34 +112,34 @@ class Copies {
   }
 
  private:
-  struct Kept {
+  struct Plan {
     int64_t length = -1, times = -1;
     alignas(StridedCopy) unsigned char storage[sizeof(StridedCopy)];
   };
 
   const StridedCopy& copy_for(int64_t length, int64_t times) noexcept {
-    for (Kept& kept : kept_)
-      if (kept.length == length && kept.times == times) return *reinterpret_cast<StridedCopy*>(kept.storage);
-    Kept& kept = kept_[next_++ % 4];
-    kept.length = length;
-    kept.times = times;
+    for (Plan& plan : plans_)
+      if (plan.length == length && plan.times == times) return *reinterpret_cast<StridedCopy*>(plan.storage);
+    Plan& plan = plans_[next_++ % 4];
+    plan.length = length;
+    plan.times = times;
     int64_t shape[DLT_ARRAY_MAX_NDIM];
     memcpy(shape, to_.shape, static_cast<size_t>(to_.ndim) * sizeof(int64_t));
     shape[0] = times;
     shape[to_.ndim - 1] = length;
-    return *new (kept.storage) StridedCopy(to_.ndim, shape, from_.strides, to_.strides, element_);
+    return *new (plan.storage) StridedCopy(to_.ndim, shape, from_.strides, to_.strides, element_);
   }
 
   const DLTensor& to_;
   const DLTensor& from_;
   Element element_;
-  Kept kept_[4];
+  Plan plans_[4];
   unsigned next_ = 0;
 };
 
 bool touch(const DLTensor& a, const DLTensor& b, const Array& of) noexcept {
   if (of.element().whole_bytes()) return overlap(a, b) != Overlap::none;
-  // Packed elements share bytes: where their bytes begin and end has to do.
+  // Compare the ranges of bytes, as packed elements share bytes.
   dlt_extent x, y;
   if (dlt_measure_tensor(&a, of.flags, &x) != DLT_RULE_NONE || dlt_measure_tensor(&b, of.flags, &y) != DLT_RULE_NONE)
     return true;
@@ -147,8 +147,7 @@ bool touch(const DLTensor& a, const DLTensor& b, const Array& of) noexcept {
   return at(a) + x.low < at(b) + y.high && at(b) + y.low < at(a) + x.high;
 }
 
-// Output first, input second, unless the addresses say otherwise: two threads that move in opposite directions
-// must not deadlock.
+// Locked in the order of the addresses: two threads that move in opposite directions must not deadlock.
 struct Guards {
   std::unique_lock<std::shared_mutex> writing;
   std::shared_lock<std::shared_mutex> reading;
@@ -179,7 +178,7 @@ DetailedStatus move_data(Array& output, Array& input, const Movement* movements,
   if (DetailedStatus status = check_arrays(output, input, to, from); !status.ok()) return status;
   if (DetailedStatus status = check_movements(to, from, movements, count); !status.ok()) return status;
 
-  // Memory in common: as if through a temporary, so that no movement reads what another has written.
+  // Copy an overlapping input first, so that no movement reads elements that another has written.
   Element element = output.element();
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   if (touch(to, from, output)) {

@@ -26,8 +26,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static NoDestructor<Registry> made;
-  return *made;
+  static NoDestructor<Registry> instance;
+  return *instance;
 }
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return registry().guard; }>();
@@ -38,19 +38,19 @@ DetailedStatus number_of(const char* name, dlt_data_origin_t* origin) {
   size_t length = strnlen(name, longest_name + 1);
   if (length > longest_name)
     return invalid("register_data_origin: expected a name of at most ", longest_name, " bytes, got a longer one");
-  std::string_view asked(name, length);
-  if (std::string readable = escape_utf8(asked); readable != asked)
+  std::string_view text(name, length);
+  if (std::string readable = escape_utf8(text); readable != text)
     return invalid("register_data_origin: expected a name in UTF-8, got '", std::string_view(readable), "'");
   Registry& all = registry();
   std::lock_guard lock(all.guard);
-  if (auto found = all.numbers.find(asked); found != all.numbers.end()) {
+  if (auto found = all.numbers.find(text); found != all.numbers.end()) {
     *origin = found->second;
     return {};
   }
   if (all.names.size() > most_origins)
     return invalid("register_data_origin: ", most_origins, " origins are registered already, which is the limit");
   dlt_data_origin_t fresh = all.names.size();
-  all.names.emplace_back(asked);
+  all.names.emplace_back(text);
   try {
     all.numbers.emplace(all.names.back(), fresh);
   } catch (...) {

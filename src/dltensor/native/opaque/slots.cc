@@ -20,8 +20,8 @@ dlt_status_t report_error(const void* handle, const void* caller, const Detailed
   if (!host) host = host_of_caller(caller);
   // The data of a foreign error (an exception to raise again) would be deleted with it: if this host already has that
   // error, it is kept.
-  void* there = nullptr;
-  if (status.data && host->calls.last_error(nullptr, nullptr, &there) == DLT_SUCCESS && there == status.data)
+  void* stored = nullptr;
+  if (status.data && host->calls.last_error(nullptr, nullptr, &stored) == DLT_SUCCESS && stored == status.data)
     return DLT_CALLBACK_ERROR;
   const char* text = status.message.empty() ? "unknown C++ exception or no memory left" : status.message.c_str();
   host->calls.set_last_error(text, error_source, nullptr, nullptr);

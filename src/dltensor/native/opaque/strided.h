@@ -9,7 +9,7 @@
 
 namespace dlt::opaque {
 
-// Made once for a pair of layouts, then used for any number of pairs of addresses. The two must not overlap.
+// Planned once for a pair of layouts, then used for any number of pairs of addresses. The two must not overlap.
 class StridedCopy {
  public:
   // Strides in elements.
@@ -25,14 +25,14 @@ class StridedCopy {
 
   Element element_;
   bool empty_ = false;
-  int32_t outer_ = 0;                         // dimensions besides the innermost
+  int32_t outer_ = 0;                         // dimensions except the innermost
   int64_t count_ = 1, from_ = 0, to_ = 0;     // the innermost; steps in bytes, or in bits when packed
   int64_t shape_[DLT_ARRAY_MAX_NDIM + 2];     // two more than an array has: a run of movements adds one
   int64_t from_steps_[DLT_ARRAY_MAX_NDIM + 2];
   int64_t to_steps_[DLT_ARRAY_MAX_NDIM + 2];
 };
 
-// `count` elements in a row, each as `value` has it in its first bits.
+// Fill `count` contiguous elements with the first bits of `value`.
 void fill_elements(void* to, int64_t count, const void* value, Element element) noexcept;
 
 }  // namespace dlt::opaque

@@ -12,9 +12,10 @@ DetailedStatus allocate_on(const char* function, DLDevice device, size_t bytes, 
   // Plain pages must not be labelled as pinned host memory.
   if (device.device_type != kDLCPU)
     return failure(std::string_view(function), ": expected a device that memory can be made on (cpu:0), got ", device);
-  Block* made = allocate(bytes ? bytes : 1);
-  if (!made) return failed_with(Fault::memory, std::string_view(function), ": out of memory, ", bytes, " bytes were requested");
-  *block = made;
+  Block* allocated = allocate(bytes ? bytes : 1);
+  if (!allocated)
+    return failed_with(Fault::memory, std::string_view(function), ": out of memory, ", bytes, " bytes were requested");
+  *block = allocated;
   return {};
 }
 
