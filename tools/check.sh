@@ -20,6 +20,7 @@ python tools/stubs.py --check
 python tools/operations.py --check
 python tools/docstrings.py
 python tools/website/links.py
+python tools/words.py
 validate-pyproject pyproject.toml
 # Workflows of a public CI and the recipe.
 workflows="$(find .github/workflows -name "*.yml" | sort)"

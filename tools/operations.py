@@ -28,13 +28,13 @@ and bools to float32.
 ## Type promotion
 - Operands of one kind (bool, integer, float, complex) are promoted as in the array API: int8 with uint8 gives int16,
   float16 with bfloat16 gives float32. int64 with uint64 raises TypeError, because no dtype holds both.
-- Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 beside
+- Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 with
   float64.
 - A Python number counts by its kind only. If no tensor has that kind or a higher one, the result has the default dtype
   of the kind: float32 or complex64. A number outside an integer dtype raises OverflowError; a float beyond the range of
   a float dtype is infinity, as in NumPy. Comparisons and the bounds of `clip` use its exact value.
-- Comparisons, `isin`, `searchsorted` and `array_equal` compare tensors of different dtypes by exact value: int64 beside
-  uint64, and 2^53 + 1 beside the float64 2^53.
+- Comparisons, `isin`, `searchsorted` and `array_equal` compare tensors of different dtypes by exact value: int64 with
+  uint64, and 2^53 + 1 with the float64 2^53.
 - `out=` may have the dtype of the result, or a dtype of the same or a higher kind, to which the result is converted.
 
 ```python
@@ -147,7 +147,7 @@ print(dl.max(dl.asarray([[3, 9], [8, 1]]), axis=1).tolist(), dl.sum(t, where=t =
 
 
 DERIVED_HEAD = """## Scans, products and statistics
-Functions that reduce, compare or accumulate along dimensions, beside the rows above. Except those of `tensordot`, which
+Functions that reduce, compare or accumulate along dimensions, in addition to the rows above. Except those of `tensordot`, which
 multiplies matrices as `matmul` does, results depend neither on the layout nor on threads. `softmax`, `logsumexp` and
 weighted averages are computed in float64, with exact sums, and rounded to the dtype. `cumulative_sum` and
 `cumulative_prod` of floats run in float64, in one fixed order; with `saturate=True` they keep the dtype of integers and
