@@ -51,8 +51,9 @@ def check(expected, got, source):
         pytest.fail(f"{source}\nexpected:\n{expected}\ngot:\n{got}", pytrace=False)
 
 
-# The page about CUDA needs a driver of its own: tests/cuda/test_cuda_page.py runs it.
-EXAMPLES = [path for path in PAGES if BLOCK.search(path.read_text()) and path.name != "cuda.md"]
+# Pages about CUDA need a driver of their own: tests/cuda/test_cuda_page.py runs them.
+ON_CUDA = ("cuda.md", "cuda-emulator.md")
+EXAMPLES = [path for path in PAGES if BLOCK.search(path.read_text()) and path.name not in ON_CUDA]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=relative)
