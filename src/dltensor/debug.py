@@ -188,7 +188,7 @@ class Trace:
         return list(self._events)
 
     def _still_out(self):
-        """Exports that are not returned and blocks that are not released, by address."""
+        """Return exports that are not returned and blocks that are not released, by address."""
         exports, blocks = {}, {}
         for event in self.events:
             if event.event == "exported":
@@ -245,7 +245,7 @@ class Trace:
         """
         events = self.events
         start = events[0].time if events else 0
-        blocks, exports, made = _Numbers("block"), _Numbers("export"), {}
+        blocks, exports, exporters = _Numbers("block"), _Numbers("export"), {}
         lines = []
         for event in events:
             # Addresses are reused: a new block or export gets a new number.
@@ -257,9 +257,9 @@ class Trace:
                 export = exports.of(event.export, anew=event.event == "exported")
                 what = f"{export} of {block}"
                 if event.event == "exported":
-                    made[export] = thread
-                elif made.get(export, thread) != thread:
-                    what += f", exported by {made[export]}"
+                    exporters[export] = thread
+                elif exporters.get(export, thread) != thread:
+                    what += f", exported by {exporters[export]}"
             size = f", {event.bytes:,} bytes" if event.bytes and not event.export else ""
             lines.append(f"{(event.time - start) / 1e6:10.3f} ms  {event.event:9} {what}{size}, on {thread}, {gil}")
         if self.lost:

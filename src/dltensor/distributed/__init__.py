@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in distributed computations: chunks of Dask arrays (`dask`), messages and reductions of MPI (`mpi`).
 
-Ray, joblib, `multiprocessing` and Dask's own messages need nothing from here: they take tensors by pickle protocol 5.
+Ray, joblib, `multiprocessing` and Dask's own messages need no function of this package: they take tensors by pickle
+protocol 5.
 The submodules are loaded when they are first used, and need the libraries that they are named after.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that Dask calls before `dltensor.distributed.dask` is loaded, and that load it: sizes and names."""
+"""Functions that Dask calls before `dltensor.distributed.dask` is loaded, and that load it: sizes and tokens."""
 
 from contextlib import suppress
 
@@ -13,18 +13,11 @@ def _register_all():
 
 
 def register(sizeof):
-    """Register lazily with what Dask measures objects by.
+    """Register tensors lazily with ``dask.sizeof``, whose entry point this is.
 
-    This is the entry point of the group ``dask.sizeof``, which Dask calls in every process that imports it: before
-    ``dask.array`` is loaded, if ever, so that nothing else of Dask can be reached from here.
+    Dask calls it in every process that imports it, before ``dask.array`` is loaded, if ever, so that no other part of
+    Dask can be used here.
 
-    Parameters
-    ----------
-    sizeof : dask.utils.Dispatch
-        What Dask measures objects by.
-
-    Examples
-    --------
     >>> class Dispatch:
     ...     def register_lazy(self, module, function):
     ...         print(module)
@@ -35,34 +28,17 @@ def register(sizeof):
 
 
 def token_of(t):
-    """Return what names a tensor in a graph: the same for the same elements in the same layout, in every process.
+    """Return the token of a tensor in a graph: equal for equal elements in the same layout, in every process.
 
-    Parameters
-    ----------
-    t : Tensor
-        Tensor in host memory.
-
-    Returns
-    -------
-    tuple
-        Shape, dtype, layout and a hash of the bytes.
-
-    Raises
-    ------
-    DeviceError
-        The host cannot read the memory.
-
-    Examples
-    --------
     >>> import dask
     >>> token_of(dl.arange(3)) == token_of(dl.arange(3)), token_of(dl.arange(3)) == token_of(dl.arange(3.0))
     (True, False)
     """
-    with suppress(ImportError):  # without NumPy Dask has no arrays, and tensors still have names
+    with suppress(ImportError):  # without NumPy Dask has no arrays, and tensors still have tokens
         _register_all()
     from dask.hashing import hash_buffer_hex
 
-    # Read-only or not, which is the fifth that some pickles have, equal elements have one name.
+    # The read-only flag, a fifth item of some pickles, is not part of the token.
     _, (data, shape, _, *more) = reduce_tensor(t, 5)
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
     return (

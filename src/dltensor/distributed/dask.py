@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors as chunks of Dask arrays: what is registered with Dask's dispatches, and the array backend "dltensor".
+"""Tensors as chunks of Dask arrays: registrations with Dask's dispatches, and the array backend "dltensor".
 
-Importing this module registers. Dask does so by itself at the first tensor that it measures or gives a name to. Nothing
-here depends on how Dask's arrays work inside, only on its dispatches and on NumPy's protocols.
+Importing this module registers. Dask imports it when it first sizes or tokenizes a tensor. The module depends only on
+Dask's dispatches and on NumPy's protocols, not on how Dask's arrays work internally.
 """
 
 from math import prod
@@ -28,7 +28,7 @@ __all__ = ["Backend", "RandomState", "nbytes_of", "to_tensor"]
 
 
 def nbytes_of(t):
-    """Return the bytes of the elements of a tensor, each counted once: what a worker holds and sends.
+    """Return the bytes of the elements of a tensor, each counted once, as a worker stores and sends them.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def _tensordot(a, b, axes=2):
 
 
 def _einsum(*operands, casting=None, order=None, optimize=True, dtype=None, out=None):
-    made = einsum(*operands, out=out)
-    return made if dtype is None or made.dtype == dtype else made.astype(dtype)
+    result = einsum(*operands, out=out)
+    return result if dtype is None or result.dtype == dtype else result.astype(dtype)
 
 
 def _divide(a, b, out=None, dtype=None):
@@ -77,7 +77,7 @@ def _divide(a, b, out=None, dtype=None):
 
 
 def _percentile(a, q, method="linear"):
-    """Percentiles of one chunk, and how many elements they stand for."""
+    """Return percentiles of one chunk, and the number of its elements."""
     if not a.size:
         return None, 0
     a, q = asarray(a), asarray(list(q) if isinstance(q, (list, tuple)) else q)
@@ -85,14 +85,14 @@ def _percentile(a, q, method="linear"):
     dtype = (a[:0] / 0.5).dtype if a.dtype.kind in "iu" else a.dtype
     values = a.astype("float64", copy=False) if a.dtype.kind in "iu" else a
     if method in quantiles.METHODS:
-        made = quantiles.quantile(values, q.astype("float64") / 100, axis=None, method=method)
+        result = quantiles.quantile(values, q.astype("float64") / 100, axis=None, method=method)
     else:
-        made = asarray(numpy.percentile(values.numpy(), q.numpy(), method=method))
-    return made.astype(dtype, copy=False), len(a)
+        result = asarray(numpy.percentile(values.numpy(), q.numpy(), method=method))
+    return result.astype(dtype, copy=False), len(a)
 
 
 def _numel(x, axis=None, dtype="float64", keepdims=False, **options):
-    """The number of elements along some axes, as a chunk of a reduction."""
+    """Return the number of elements along some axes, as a chunk of a reduction."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = {place % x.ndim for place in axes}
     shape = [1 if place in axes else size for place, size in enumerate(x.shape) if keepdims or place not in axes]
@@ -140,12 +140,12 @@ def to_tensor(data, **options):
 
 
 class RandomState:
-    """NumPy's random state whose results are tensors: what ``dask.array.random.RandomState`` calls in each task.
+    """NumPy's random state whose results are tensors; ``dask.array.random.RandomState`` calls it in each task.
 
     Parameters
     ----------
     seed : optional
-        What ``numpy.random.RandomState`` takes. The numbers are the same as NumPy's.
+        As for ``numpy.random.RandomState``. The numbers are the same as NumPy's.
 
     Raises
     ------

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in messages of MPI by mpi4py: datatypes of all dtypes and layouts, and reductions of small floats.
 
-mpi4py takes contiguous tensors of the dtypes that C has as they are, by DLPack. This module has what it does not:
-float16, bfloat16 and the 8-bit floats, which it sends as bytes and *reduces as bytes*, and tensors that are not
-contiguous.
+mpi4py accepts contiguous tensors of the dtypes of C by DLPack. It sends float16, bfloat16 and the 8-bit floats as bytes
+and *reduces them as bytes*. This module handles these dtypes, and tensors that are not contiguous.
 """
 
 import weakref
@@ -70,9 +69,9 @@ def datatype(dtype):
     if built_in is not None:
         return built_in
     if dtype not in _datatypes:
-        made = MPI.BYTE.Create_contiguous(dtype.itemsize).Commit()
-        made.Set_name(f"dltensor.{dtype}")
-        _datatypes[dtype] = made
+        created = MPI.BYTE.Create_contiguous(dtype.itemsize).Commit()
+        created.Set_name(f"dltensor.{dtype}")
+        _datatypes[dtype] = created
     return _datatypes[dtype]
 
 
@@ -124,13 +123,13 @@ def message(x):
 
 
 def _layout_type(t, first, element):
-    """A committed datatype of all elements of a layout, whose first element is number `first` of the memory."""
-    width, made, steps = t.itemsize, element, []
+    """Return a committed datatype of all elements of a layout, whose first element is number `first` of the memory."""
+    width, outermost, steps = t.itemsize, element, []
     for size, step in reversed([*zip(t.shape, t.strides, strict=True)]):
-        inner, made = made, made.Create_hvector(size, 1, step * width)
+        inner, outermost = outermost, outermost.Create_hvector(size, 1, step * width)
         steps.append(inner)
-    placed = made.Create_hindexed_block(1, [first * width])
-    for inner in [*steps[1:], made]:
+    placed = outermost.Create_hindexed_block(1, [first * width])
+    for inner in [*steps[1:], outermost]:
         inner.Free()
     # From the first byte of the memory to the last, whatever the order of the elements.
     low, high = extent(t.shape, t.strides)

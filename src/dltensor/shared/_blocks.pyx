@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in memory that processes share: made, recognised, and found again by a descriptor and a key."""
+"""Tensors in shared memory: allocation, recognition, and lookup by a descriptor and a key."""
 from libc.errno cimport EBADF, EMFILE, ENFILE, ENOMEM, ENOSPC, errno
 from libc.stdint cimport int64_t
 
@@ -23,7 +23,7 @@ cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
 
 
 cdef Tensor _bytes_of(Block* block, int64_t nbytes):
-    """A row of bytes over a block, whose reference it takes."""
+    """Return a row of bytes over a block, whose reference it takes."""
     cdef ImportedTensor imported
     cdef Tensor t
     try:
@@ -46,17 +46,8 @@ cdef Tensor _bytes_of(Block* block, int64_t nbytes):
 
 
 def allocate(int64_t nbytes, str func):
-    """Return uninitialized shared memory as a row of uint8.
+    """Return uninitialized shared memory as a row of uint8; MemoryError or OSError if there is none.
 
-    Raises
-    ------
-    MemoryError
-        There is not that much memory.
-    OSError
-        The process has too many open files, or the system has no memfd.
-
-    Examples
-    --------
     >>> allocate(3, "example").is_shared
     True
     """
@@ -73,19 +64,12 @@ def allocate(int64_t nbytes, str func):
 
 
 def receive(int file, bytes key, int64_t nbytes, bint is_own=False):
-    """Return the shared memory behind a descriptor, which is closed in any case, as a row of uint8.
+    """Return the shared memory of a descriptor, which is closed in any case, as a row of uint8.
 
-    `is_own` says that this process has opened the file, and shares its description with no other.
+    ValueError if it is not shared memory of this package with that key and size, OSError if it cannot be mapped.
 
-    Raises
-    ------
-    ValueError
-        It is no shared memory of this package, or not the one with that key, or smaller.
-    OSError
-        The system does not map it.
+    With `is_own` this process has opened the file, and shares its description with no other.
 
-    Examples
-    --------
     >>> import os
     >>> t = allocate(3, "example"); file, key = handle_of(t)
     >>> receive(os.dup(file), key, 3).is_shared
@@ -119,8 +103,6 @@ cdef int64_t _room(Tensor t):
 def handle_of(Tensor t):
     """Return the descriptor of a shared tensor's memory, open as long as the memory is in use, and its key.
 
-    Examples
-    --------
     >>> len(handle_of(allocate(3, "example"))[1])
     16
     """
@@ -132,8 +114,6 @@ def handle_of(Tensor t):
 def whole_block(Tensor t):
     """Return all of the memory that a shared tensor is in as a row of uint8.
 
-    Examples
-    --------
     >>> whole_block(allocate(3, "example")[2:]).size >= 3
     True
     """
@@ -143,10 +123,8 @@ def whole_block(Tensor t):
 
 
 def block_id(Tensor t):
-    """Return what tells the memory of a tensor from all other memory as long as it is in use.
+    """Return a number that identifies the memory of a tensor as long as it is in use.
 
-    Examples
-    --------
     >>> t = allocate(3, "example")
     >>> block_id(t) == block_id(t[1:])
     True
@@ -157,8 +135,6 @@ def block_id(Tensor t):
 def mark_sent(Tensor t):
     """Count that a shared tensor's memory is sent once more.
 
-    Examples
-    --------
     >>> mark_sent(allocate(3, "example"))
     """
     handle_of(t)
@@ -168,8 +144,6 @@ def mark_sent(Tensor t):
 def forget_sent(Tensor t):
     """Count a shared tensor's memory as received as often as it was sent, so that it can be used again.
 
-    Examples
-    --------
     >>> t = allocate(3, "example"); mark_sent(t); forget_sent(t); is_received(t)
     True
     """
@@ -180,8 +154,6 @@ def forget_sent(Tensor t):
 def is_received(Tensor t):
     """Test whether a shared tensor's memory has been received as often as it was sent.
 
-    Examples
-    --------
     >>> t = allocate(3, "example"); mark_sent(t)
     >>> is_received(t)
     False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared tensors through `multiprocessing`: what its pickler makes of them, and how another process finds the memory.
+"""Shared tensors through `multiprocessing`: their pickles, and how another process finds the memory.
 
 A pickle names a block of memory once, however many of its tensors it holds. To a running process it names the
 descriptor by its path below /proc, which the receiver opens: a fifth of the time that the server of
@@ -23,16 +23,11 @@ from ._blocks import block_id, forget_sent, handle_of, is_received, mark_sent, r
 _lock = Lock()
 _handles = WeakValueDictionary()  # block -> Handle, so that a pickle names a block once
 _in_transit = OrderedDict()  # block -> Handle: memory that messages name which have not been received
-_LOOKED_AT = 2  # blocks that are still in transit, at each message
+_CHECKED_AT_ONCE = 2  # blocks that are still in transit, at each message
 
 
 class Handle:
-    """The memory of a block of tensors, as pickles name it.
-
-    Parameters
-    ----------
-    data : Tensor, all of the memory as a row of uint8
-    """
+    """The memory of a block of tensors, all of it as a row of uint8: what a pickle names."""
 
     __slots__ = ("__weakref__", "data")
 
@@ -51,7 +46,7 @@ register = Once(_register)
 
 
 def _forget():
-    """In a forked process: its parent keeps what it has sent."""
+    """Clear the state of a forked process: its parent keeps the memory that it has sent."""
     global _lock
     _lock = Lock()
     _in_transit.clear()
@@ -59,10 +54,8 @@ def _forget():
 
 
 def reduce_tensor(t):
-    """Implement ``__reduce__`` for messages to other processes; memory of this process alone is copied, as ever.
+    """Implement ``__reduce__`` for messages to other processes; memory of this process alone is copied.
 
-    Examples
-    --------
     >>> reduce_tensor(dl.arange(3).share())[1][2:4]
     (24, (3,))
     """
@@ -84,15 +77,8 @@ def reduce_tensor(t):
 
 
 def rebuild_tensor(handle, begin, end, shape, dtype, padded, readonly, strides=None, offset=0):
-    """Return a tensor that another process has sent.
+    """Return a tensor that another process has sent; ValueError if an element is outside of the memory.
 
-    Raises
-    ------
-    ValueError
-        The message is not sound: an element is outside of the memory.
-
-    Examples
-    --------
     >>> function, arguments = reduce_tensor(dl.arange(3).share())
     >>> function(*arguments).tolist()
     [0, 1, 2]
@@ -106,10 +92,10 @@ def rebuild_tensor(handle, begin, end, shape, dtype, padded, readonly, strides=N
 def _release_received():
     """Release memory that was kept for messages which have all been received.
 
-    Each call looks at the blocks that come next, as many as it releases and a few more, which go to the end: sending
-    takes no longer when many messages wait.
+    Each call checks the next blocks, as many as it releases and two more, which move to the end: sending takes no
+    longer when many messages wait.
     """
-    released, waiting = [], 0  # released after the lock: an end of a tensor may run code of others
+    released, waiting = [], 0  # released after the lock: the end of a tensor may run foreign code
     with _lock:
         for _ in range(len(_in_transit)):
             block, handle = _in_transit.popitem(last=False)
@@ -118,7 +104,7 @@ def _release_received():
                 continue
             _in_transit[block] = handle
             waiting += 1
-            if waiting == _LOOKED_AT:
+            if waiting == _CHECKED_AT_ONCE:
                 break
 
 
@@ -165,15 +151,8 @@ def _is_visible():
 
 
 def reduce_handle(handle):
-    """Implement ``__reduce__`` of a `Handle`: how the receiver of this one message gets the descriptor.
+    """Implement ``__reduce__`` of a `Handle`: how the receiver of this message gets the descriptor.
 
-    Raises
-    ------
-    OSError
-        The process has too many open files.
-
-    Examples
-    --------
     >>> reduce_handle(Handle(whole_block(dl.arange(3).share())))[0].__name__
     'receive_handle'
     """
@@ -190,17 +169,8 @@ def reduce_handle(handle):
 
 
 def receive_handle(found, key, nbytes):
-    """Return the `Handle` that a message names.
+    """Return the `Handle` that a message names; ValueError if its memory does not exist any more.
 
-    Raises
-    ------
-    ValueError
-        The memory does not exist any more.
-    OSError
-        The process has too many open files, or may not open the sender's.
-
-    Examples
-    --------
     >>> t = dl.arange(3).share()
     >>> function, arguments = reduce_handle(Handle(whole_block(t)))
     >>> function(*arguments).data[:8].view("int64").tolist()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making tensors in shared memory: of a shape, by copying one, and many in one block. Sending them is in `_sending`."""
+"""Tensors in shared memory: uninitialized, copies, and many in one block. `_sending` sends them."""
 
 from .._core.byte_sizes import bytes_of, read_shape
 from .._core.convert import asarray
@@ -56,10 +56,10 @@ def empty(shape, dtype="float32"):
     >>> t.fill(7); t.is_shared, t.tolist()
     (True, [[7, 7, 7], [7, 7, 7]])
     """
-    return _made("shared.empty", shape, as_dtype(dtype), False)
+    return _new_shared("shared.empty", shape, as_dtype(dtype), False)
 
 
-def _made(func, shape, dtype, padded):
+def _new_shared(func, shape, dtype, padded):
     shape = read_shape(shape, func)
     nbytes = bytes_of(shape, dtype, padded, func)
     register()
@@ -69,19 +69,12 @@ def _made(func, shape, dtype, padded):
 def copy_to_shared(t):
     """Return a copy of a tensor of the host in shared memory, in C order; `Tensor.share` calls it.
 
-    Raises
-    ------
-    MemoryError, OSError
-        As `empty`.
-
-    Examples
-    --------
     >>> copy_to_shared(dl.arange(3)).tolist()
     [0, 1, 2]
     """
-    made = _made("share", t.shape, t.dtype, _is_padded(t))
-    made[...] = t
-    return made
+    result = _new_shared("share", t.shape, t.dtype, _is_padded(t))
+    result[...] = t
+    return result
 
 
 def _is_padded(t):
@@ -130,9 +123,9 @@ def pack(tensors):
         end += -(-nbytes // _ALIGNMENT) * _ALIGNMENT
     register()
     data = allocate(end, "shared.pack")
-    made = {}
+    copies = {}
     for name, t in sources.items():
         begin, nbytes = places[name]
-        made[name] = from_raw(data[begin : begin + nbytes], t.shape, t.dtype, _is_padded(t))
-        made[name][...] = t
-    return made
+        copies[name] = from_raw(data[begin : begin + nbytes], t.shape, t.dtype, _is_padded(t))
+        copies[name][...] = t
+    return copies
