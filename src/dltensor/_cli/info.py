@@ -39,7 +39,7 @@ FLAGS = {
     "fortran": "the Fortran module to compile with a program",
     "examples": "the folder of example programs in C, C++ and Fortran",
 }
-# Where an extension of a wheel, site-packages/NAME/extension.so, finds the library.
+# Run path of an extension in a wheel, site-packages/NAME/extension.so, to the library.
 WHEEL_RPATH = "$ORIGIN/../dltensor"
 # Build front ends set one of them for the processes that build a wheel; pyproject-hooks before 1.1 sets the second.
 BUILDS_A_WHEEL = {"_PYPROJECT_HOOKS_BUILD_BACKEND", "PEP517_BUILD_BACKEND"}

@@ -203,7 +203,7 @@ cdef class Table:
         fields = {"shape": shape, "ndim": len(shape), "dtype": dtype, "device": device}
         _edit_tensor(&prototype, fields)
         cdef int result = self.api.managed_tensor_allocator(&prototype, &out, &reported, set_error)
-        words = ((<bytes>reported.kind).decode("utf-8", "replace"), (<bytes>reported.message).decode("utf-8", "replace"))
+        words = tuple([(<bytes>text).decode("utf-8", "replace") for text in (reported.kind, reported.message)])
         return result, None if out == NULL else _taken(out, False), reported.calls, words, _pending()
 
     def stream(self, int kind=1, int number=0, uintptr_t before=0xDEAD):

@@ -1157,5 +1157,5 @@ def live_arrays():
     return live_handles()
 
 
-# Where users find them, in errors, pickles and help.
+# Public name in errors, pickles and help.
 (<PyTypeObject*>OpaqueArray).tp_name = "dltensor.opaque.OpaqueArray"

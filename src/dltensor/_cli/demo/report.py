@@ -89,7 +89,7 @@ def _holdings(found):
         for name in peers:
             holding = found.holdings[label, name]
             if holding.verdict == "refused":
-                # The same text about other shapes is the same reason.
+                # Reasons that differ only in shapes share a note.
                 reason = re.sub(r"[-\d,\[\]() ]+", " ", holding.reason)
                 number, _ = notes.setdefault(reason, (len(notes) + 1, holding.reason))
                 row.append(_tag("bad", "refused", element("sup", f" {number}")))
