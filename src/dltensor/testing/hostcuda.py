@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CUDA driver that runs on the host: builds it, loads it, configures it, and reports what happened on it.
+"""CUDA emulator: a CUDA driver that runs on the host. Builds, loads and configures it, and reads its counters.
 
 It is a real ``libcuda.so.1``: modules are loaded, streams order work, kernels run (compiled from the same source by
-``g++``). It exists to find faults that a GPU shows rarely or never, so the order in which streams run is chosen by
-the test: ``eager`` at the call, ``lazy`` only when something waits, ``random:SEED`` by chance. A missing event wait
-gives wrong data under the last two, the same wrong data in every run. Host code that dereferences a device pointer
-faults; a kernel that leaves its memory is reported with its source line when built with ``sanitize=True``.
+``g++``). It finds faults that a GPU shows rarely or never, so the test chooses the order in which streams run:
+``eager`` at the call, ``lazy`` only when something waits, ``random:SEED`` at random. A missing event wait gives wrong
+data under the last two, the same wrong data in every run. Host code that dereferences a device pointer faults; a
+kernel that accesses memory out of bounds is reported with its source line when built with ``sanitize=True``.
 
 >>> from dltensor.testing import hostcuda                                   # doctest: +SKIP
 >>> machine = hostcuda.load(order="lazy")         # before the first use of CUDA # doctest: +SKIP
@@ -16,7 +16,7 @@ faults; a kernel that leaves its memory is reported with its source line when bu
 
 Needs ``g++`` (C++20) at the time of use. Not for production: it is slow, and the whole process sees a GPU.
 With ``threads="random:SEED"`` the threads of a block are preempted at any access, so that a missing barrier gives wrong
-data. What it cannot show: the speed of anything, a missing fence between blocks, which run one after the other.
+data. It cannot show speed, or a missing fence between blocks, which run one after the other.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ ORDERS = ("eager", "lazy", "random:1")
 _HERE = Path(__file__).resolve().parent
 _PACKAGE = _HERE.parent
 _SOURCES = _HERE / "hostcuda"
-# Of one file each, and what they are named.
+# Libraries by their only source file.
 _LIBRARIES = {"blas.cc": "libcublas.so.13", "fft.cc": "libcufft.so.12", "solver.cc": "libcusolver.so.12"}
 _DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "devices.cc", "modules.cc", "simt.cc")
 
 
 @functools.cache
 def _errors() -> dict[str, int]:
-    """Return errors of the driver that the package knows, by name: the rows of native/cuda/runtime/abi.h."""
+    """Return errors of the driver that the package knows, by CUDA name: the rows of native/cuda/runtime/abi.h."""
     rows = (_PACKAGE / "native/cuda/runtime/abi.h").read_text()
     return {name: int(value) for value, name in re.findall(r"X\(k\w+, (\d+), (CUDA_ERROR_\w+)\)", rows)}
 
@@ -65,7 +65,7 @@ class Build(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Counters of what happened since the driver was loaded; see `machine.h`."""
+    """Counters since the driver was loaded; see `machine.h`."""
 
     calls: int
     launches: int
@@ -98,7 +98,7 @@ class _Statistics(ctypes.Structure):
 
 
 def cache_folder() -> Path:
-    """Return the folder for built files: ``$DLTENSOR_CACHE_DIR/hostcuda``, made with mode 0700.
+    """Return the folder for built files, ``$DLTENSOR_CACHE_DIR/hostcuda``, created with mode 0700.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     """
     if shutil.which(compiler) is None:
         raise FileNotFoundError(f"hostcuda: needs the compiler {compiler!r} to build its driver; install g++")
-    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "kernel.h", *_LIBRARIES)]
+    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "kernel.h", "library.h", *_LIBRARIES)]
     texts.append(_PACKAGE / "native/cuda/runtime/abi.h")
     flags = ["-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec"]
     flags += [f"-I{folder}" for folder in _include_folders()]
@@ -191,7 +191,7 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
 
 
 class Machine:
-    """The loaded driver. One a process; made by `load`."""
+    """The loaded driver, one a process. `load` returns it."""
 
     def __init__(self, library: ctypes.CDLL, built: Build) -> None:
         self._library = library
@@ -254,7 +254,7 @@ class Machine:
         """Make the nth call from now of a driver function fail, and the ``times - 1`` calls after it.
 
         An error that a failed kernel leaves (``CUDA_ERROR_ILLEGAL_ADDRESS`` and its like) loses the context: every
-        later call answers it, until `fail_no_more`.
+        later call returns it, until `fail_no_more`.
 
         Raises
         ------
@@ -270,7 +270,7 @@ class Machine:
         self._library.hostcuda_fail(function.encode(), nth, times, _errors()[error])
 
     def fail_no_more(self) -> None:
-        """Remove every `fail` that has not happened yet, and make a lost context whole again."""
+        """Remove every `fail` that has not happened yet, and restore a lost context."""
         self._library.hostcuda_fail_no_more()
 
     def statistics(self) -> Statistics:
@@ -290,7 +290,7 @@ class Machine:
 
     @contextlib.contextmanager
     def context(self, device: int = 0):
-        """Make the primary context of a device current for the calling thread, as most CUDA libraries leave it.
+        """Make the primary context of a device current for the calling thread, as most CUDA libraries do.
 
         Raises
         ------
@@ -320,7 +320,7 @@ class Machine:
 
     @property
     def library(self) -> ctypes.CDLL:
-        """The driver itself, for calls that no wrapper has."""
+        """The driver, for functions without a method."""
         return self._library
 
 

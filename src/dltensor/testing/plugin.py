@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pytest plugin: the option ``--dlpack-check`` of the conformance suite, and the host CUDA driver as fixtures.
+"""Pytest plugin: the option ``--dlpack-check`` of the conformance suite, and the CUDA emulator as fixtures.
 
 It is opt-in: ``pytest -p dltensor.testing.plugin``, or ``pytest_plugins = ["dltensor.testing.plugin"]`` in the
 ``conftest.py`` of the root directory.
 
 ``--dlpack-check``  every DLPack rule that applies to a target is a test item
-``hostcuda``        the host driver, eager, without injected faults; a test may not leave a CUDA context
+``hostcuda``        the CUDA emulator, eager, without injected faults; a test may not leave a CUDA context
 ``hostcuda_order``  the same, once for each order of streams
 """
 
@@ -37,11 +37,11 @@ def _hostcuda_machine():
 
 @pytest.fixture
 def hostcuda(_hostcuda_machine):
-    """The host CUDA driver, eager."""
+    """The CUDA emulator, eager."""
     yield from _clean(_hostcuda_machine, "eager")
 
 
 @pytest.fixture(params=_hostcuda.ORDERS)
 def hostcuda_order(_hostcuda_machine, request):
-    """The host CUDA driver, once for each order of streams."""
+    """The CUDA emulator, once for each order of streams."""
     yield from _clean(_hostcuda_machine, request.param)

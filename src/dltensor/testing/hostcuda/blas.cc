@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuBLAS that we call, as plain loops enqueued on a stream of the host driver. Built as a library of its
-// own, as the real one is. Column-major; sums in double and rounds once, so it is an oracle and no speed test.
-#include <dlfcn.h>
-#include <stdint.h>
-#include <string.h>
-
+// cuBLAS for the functions that the package calls: plain loops. Column-major. Sums are in double and rounded once, so that
+// results are reference values.
 #include <cmath>
-#include <complex>
-#include <memory>
-#include <mutex>
-#include <vector>
 
-#include "native/cuda/runtime/abi.h"
-
-#define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
+#include "library.h"
 
 namespace dlt::cuda {
 
@@ -30,43 +20,37 @@ using Number = std::complex<double>;
 
 Number load(const void* data, int type, int64_t at) {
   switch (type) {
-    case kBlasC32F: return Number(static_cast<const std::complex<float>*>(data)[at]);
-    case kBlasC64F: return static_cast<const Number*>(data)[at];
-    case kBlasR32F: return static_cast<const float*>(data)[at];
-    case kBlasR64F: return static_cast<const double*>(data)[at];
     case kBlasR16F: {
       _Float16 value;
       memcpy(&value, static_cast<const uint16_t*>(data) + at, sizeof value);
       return double(value);
     }
-    default: {
+    case kBlasR16BF: {
       const uint32_t bits = uint32_t{static_cast<const uint16_t*>(data)[at]} << 16;
       float value;
       memcpy(&value, &bits, sizeof value);
       return value;
     }
+    default: return load_element<Number>(data, type, at);
   }
 }
 
 void store(void* data, int type, int64_t at, Number number) {
-  const double value = number.real();
+  const float single = static_cast<float>(number.real());
   switch (type) {
-    case kBlasC32F: static_cast<std::complex<float>*>(data)[at] = std::complex<float>(number); return;
-    case kBlasC64F: static_cast<Number*>(data)[at] = number; return;
-    case kBlasR32F: static_cast<float*>(data)[at] = static_cast<float>(value); return;
-    case kBlasR64F: static_cast<double*>(data)[at] = value; return;
     case kBlasR16F: {
-      const auto half = static_cast<_Float16>(static_cast<float>(value));
+      const auto half = static_cast<_Float16>(single);
       memcpy(static_cast<uint16_t*>(data) + at, &half, sizeof half);
       return;
     }
-    default: {
-      const float single = static_cast<float>(value);
+    case kBlasR16BF: {
       uint32_t bits;
       memcpy(&bits, &single, sizeof bits);
       bits = single == single ? bits + 0x7fff + ((bits >> 16) & 1) : 0x7fc00000u;
       static_cast<uint16_t*>(data)[at] = static_cast<uint16_t>(bits >> 16);
+      return;
     }
+    default: store_element(data, type, at, number);
   }
 }
 
@@ -83,7 +67,7 @@ struct Job {
   bool reduced;  // sums of halves may be rounded on the way
 };
 
-// To TF32's 10 bits, half away from zero, as the tensor cores' own conversion does.
+// Round to TF32's 10 bits, half away from zero, as tensor cores do.
 double rounded(double value, bool tf32) {
   const float single = static_cast<float>(value);
   if (!tf32 || !std::isfinite(single)) return value;
@@ -96,16 +80,15 @@ double rounded(double value, bool tf32) {
 }
 Number rounded(Number value, bool tf32) { return {rounded(value.real(), tf32), rounded(value.imag(), tf32)}; }
 
-// The terms one by one: std::complex's own product looks for infinities, which cuBLAS does not.
+// Multiply without the handling of infinities of std::complex, as cuBLAS does.
 Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 constexpr size_t scribbled = 1 << 16;
 
-void run(void* data) {
-  const Job* j = static_cast<Job*>(data);
-  // The real one writes there what it likes.
+void run(const Job* j) {
+  // cuBLAS may write any bytes to its workspace.
   memset(j->workspace, 0xab, j->workspace_bytes < scribbled ? j->workspace_bytes : scribbled);
   Number part;
   for (int64_t batch = 0; batch < j->batch; ++batch)
@@ -113,7 +96,7 @@ void run(void* data) {
       for (int64_t row = 0; row < j->m; ++row) {
         Number sum = 0;
         for (int64_t i = 0; i < j->k; ++i) {
-          // Unless forbidden, the real one may split a sum of halves and round its parts.
+          // Unless forbidden, cuBLAS may split a sum of halves and round its parts.
           if (j->reduced && i == j->k / 2) store(&part, j->type_c, 0, sum), sum = load(&part, j->type_c, 0);
           const int64_t at_a = j->transpose_a ? i + row * j->lda : row + i * j->lda;
           const int64_t at_b = j->transpose_b ? column + i * j->ldb : i + column * j->ldb;
@@ -127,19 +110,6 @@ void run(void* data) {
 }
 
 constexpr int invalid_value = 7, execution_failed = 13, success = 0;
-
-// Jobs are kept: a graph runs them again whenever it is launched.
-std::vector<std::unique_ptr<Job>> jobs;
-std::mutex adding;
-
-int enqueue(CUstream stream, Job* job) {
-  using Launch = int (*)(CUstream, CUhostFn, void*);
-  static const auto launch = reinterpret_cast<Launch>(
-      dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
-  std::lock_guard<std::mutex> hold(adding);
-  jobs.emplace_back(job);
-  return launch && launch(stream, run, job) == 0 ? success : execution_failed;
-}
 
 }  // namespace
 }  // namespace dlt::cuda
@@ -184,29 +154,12 @@ HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transp
     return invalid_value;
   const bool complex = type_c == kBlasC32F || type_c == kBlasC64F;
   const int factor = compute == kBlasCompute64F ? (complex ? kBlasC64F : kBlasR64F) : complex ? kBlasC32F : kBlasR32F;
-  return enqueue(handle->stream, new Job{transpose_a != 0,
-                                         transpose_b != 0,
-                                         m,
-                                         n,
-                                         k,
-                                         type_a,
-                                         type_b,
-                                         type_c,
-                                         lda,
-                                         ldb,
-                                         ldc,
-                                         batch,
-                                         compute == kBlasCompute32FFastTF32,
-                                         load(alpha, factor, 0),
-                                         load(beta, factor, 0),
-                                         a,
-                                         b,
-                                         c,
-                                         stride_a,
-                                         stride_b,
-                                         stride_c,
-                                         handle->workspace,
-                                         handle->workspace_bytes,
-                                         (type_c == kBlasR16F || type_c == kBlasR16BF) &&
-                                             !(handle->math_mode & kBlasDisallowReducedPrecision)});
+  const bool may_round = (type_c == kBlasR16F || type_c == kBlasR16BF) && !(handle->math_mode & kBlasDisallowReducedPrecision);
+  const bool tf32 = compute == kBlasCompute32FFastTF32;
+  // clang-format off
+  const Job job = {transpose_a != 0, transpose_b != 0, m, n, k, type_a, type_b, type_c, lda, ldb, ldc, batch, tf32,
+                   load(alpha, factor, 0), load(beta, factor, 0), a, b, c, stride_a, stride_b, stride_c,
+                   handle->workspace, handle->workspace_bytes, may_round};
+  // clang-format on
+  return enqueue_work(handle->stream, [job] { run(&job); }) ? success : execution_failed;
 }

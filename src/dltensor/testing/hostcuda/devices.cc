@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices and their numbers, contexts, error names, and how other programs look functions up.
+// Devices and their attributes, contexts, error names, and the lookup of functions.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,11 +78,7 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
   return kSuccess;
 }
 
-HOSTCUDA_EXPORT CUresult cuDriverGetVersion(int* version) {
-  HOSTCUDA_ENTER;
-  *version = machine.driver_version;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuDriverGetVersion, (int* version), *version = machine.driver_version)
 HOSTCUDA_EXPORT CUresult cuGetErrorName(CUresult error, const char** text) {
   *text = nullptr;
   for (const NamedError& e : constants)
@@ -90,34 +86,19 @@ HOSTCUDA_EXPORT CUresult cuGetErrorName(CUresult error, const char** text) {
       *text = e.name;
       return kSuccess;
     }
-  return kInvalidValue;  // and the text is null, as the original says
+  return kInvalidValue;  // and the text is null, as in CUDA
 }
 HOSTCUDA_EXPORT CUresult cuGetErrorString(CUresult error, const char** text) { return cuGetErrorName(error, text); }
 
-HOSTCUDA_EXPORT CUresult cuDeviceGetCount(int* count) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_STARTED;
-  *count = machine.device_count;
-  return kSuccess;
-}
-HOSTCUDA_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_DEVICE(ordinal);
-  *device = ordinal;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuDeviceGetCount, (int* count), HOSTCUDA_STARTED; *count = machine.device_count)
+HOSTCUDA_GETTER(cuDeviceGet, (CUdevice * device, int ordinal), HOSTCUDA_DEVICE(ordinal); *device = ordinal)
 HOSTCUDA_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   HOSTCUDA_ENTER;
   HOSTCUDA_DEVICE(device);
-  snprintf(name, static_cast<size_t>(length), "dltensor host driver");
+  snprintf(name, static_cast<size_t>(length), "dltensor CUDA emulator");
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_DEVICE(device);
-  *bytes = machine.device_bytes;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device), HOSTCUDA_DEVICE(device); *bytes = machine.device_bytes)
 HOSTCUDA_EXPORT CUresult cuDeviceGetUuid_v2(unsigned char uuid[16], CUdevice device) {
   HOSTCUDA_ENTER;
   HOSTCUDA_DEVICE(device);
@@ -131,24 +112,15 @@ HOSTCUDA_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice de
   snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_DEVICE(device);
-  *value = attribute_of(attribute);
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuDeviceGetAttribute, (int* value, int attribute, CUdevice device), HOSTCUDA_DEVICE(device);
+                *value = attribute_of(attribute))
 HOSTCUDA_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice) {
   *major = machine.capability / 10;
   *minor = machine.capability % 10;
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_DEVICE(device);
-  HOSTCUDA_DEVICE(peer);
-  *can = device != peer;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer), HOSTCUDA_DEVICE(device);
+                HOSTCUDA_DEVICE(peer); *can = device != peer)
 
 HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   HOSTCUDA_ENTER;
@@ -164,8 +136,8 @@ HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   --machine.contexts[device]->references;
   return kSuccess;
 }
-// All memory, streams and modules of the context are gone for all libraries. It stays gone here until hostcuda_fail_no_more(); on a
-// device its next retain makes it usable again, with another id, and nothing of before is valid in it.
+// Destroys all memory, streams and modules of the context for all libraries. Here it stays destroyed until
+// hostcuda_fail_no_more(); on a device the next retain creates a new one with another id.
 HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   HOSTCUDA_ENTER;
   HOSTCUDA_DEVICE(device);
@@ -210,18 +182,8 @@ HOSTCUDA_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (context) *context = stack.at[stack.depth];
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_CONTEXT;
-  *device = current()->device;
-  return kSuccess;
-}
-HOSTCUDA_EXPORT CUresult cuCtxGetFlags(unsigned* flags) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_CONTEXT;
-  *flags = 0;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuCtxGetDevice, (CUdevice * device), HOSTCUDA_CONTEXT; *device = current()->device)
+HOSTCUDA_GETTER(cuCtxGetFlags, (unsigned* flags), HOSTCUDA_CONTEXT; *flags = 0)
 HOSTCUDA_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
@@ -262,7 +224,7 @@ HOSTCUDA_EXPORT CUresult cuGetExportTable(const void** table, const void*) {
   return kNotFound;
 }
 
-// The newest version of a function that we have; names come without their version.
+// Returns the newest version of a function that the driver has; names are without their version.
 HOSTCUDA_EXPORT CUresult cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t, int* found) {
   static void* const self = [] {
     Dl_info info{};

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuFFT that we call, as sums of all terms enqueued on a stream of the host driver. Built as a library of its own, as
-// the real one is. Sums in double: an oracle and no speed test. Arguments are checked, and what the real one may overwrite is.
-#include <dlfcn.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <complex>
+// cuFFT for the functions that the package calls: sums of all terms in double, so that results are reference values. Arguments
+// are checked, and all memory that cuFFT may overwrite is overwritten.
 #include <map>
 #include <memory>
-#include <mutex>
 #include <numbers>
-#include <vector>
 
-#include "native/cuda/runtime/abi.h"
-
-#define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
+#include "library.h"
 
 namespace dlt::cuda {
 namespace {
@@ -23,7 +14,7 @@ using Number = std::complex<double>;
 constexpr int success = 0, invalid_plan = 1, invalid_type = 3, invalid_value = 4, execution_failed = 6, no_workspace = 14;
 constexpr size_t workspace_bytes = 512;
 
-// Tables that the real one has on the device: of no use once the plan is destroyed, to graphs too.
+// Tables that cuFFT has on the device: invalid once the plan is destroyed, in graphs too.
 struct Tables {
   std::vector<int64_t> sizes;
   std::vector<std::vector<Number>> roots;  // exp(-2 pi i k / n) of each dimension
@@ -46,31 +37,15 @@ struct Job {
 };
 
 std::map<int, Plan> plans;
-std::vector<std::unique_ptr<Job>> jobs;  // kept: a graph runs them again whenever it is launched
 std::mutex lock;
 int last = 100;
-
-template <class Function>
-Function of_driver(const char* name) {
-  return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name));
-}
 
 bool wide(int type) { return type >= kFftZ2Z; }
 bool real_in(int type) { return type == kFftR2C || type == kFftD2Z; }
 bool real_out(int type) { return type == kFftC2R || type == kFftZ2D; }
+int element_type(bool real, bool is_wide) { return real ? (is_wide ? kBlasR64F : kBlasR32F) : is_wide ? kBlasC64F : kBlasC32F; }
 
-Number load(const void* data, int64_t at, bool real, bool is_wide) {
-  if (real) return is_wide ? static_cast<const double*>(data)[at] : static_cast<const float*>(data)[at];
-  return is_wide ? static_cast<const Number*>(data)[at] : Number(static_cast<const std::complex<float>*>(data)[at]);
-}
-void store(void* data, int64_t at, bool real, bool is_wide, Number value) {
-  if (real && is_wide) static_cast<double*>(data)[at] = value.real();
-  else if (real) static_cast<float*>(data)[at] = float(value.real());
-  else if (is_wide) static_cast<Number*>(data)[at] = value;
-  else static_cast<std::complex<float>*>(data)[at] = std::complex<float>(value);
-}
-
-// One dimension of an array of `all` elements in C order, in place.
+// Transform one dimension of an array in C order, in place.
 void transform(std::vector<Number>& x, int64_t n, int64_t inner, const std::vector<Number>& roots, bool forward) {
   std::vector<Number> line(static_cast<size_t>(n));
   const int64_t all = static_cast<int64_t>(x.size());
@@ -88,18 +63,18 @@ void transform(std::vector<Number>& x, int64_t n, int64_t inner, const std::vect
   }
 }
 
-void run(void* data) {
-  const Job& j = *static_cast<Job*>(data);
+void run(const Job& j) {
   memset(j.workspace, 0xab, workspace_bytes);
   const std::vector<int64_t>& sizes = j.tables->sizes;
   const int64_t last_size = sizes.back(), half = last_size / 2 + 1;
   int64_t lines = 1;
   for (size_t d = 0; d + 1 < sizes.size(); ++d) lines *= sizes[d];
   const int64_t in_line = real_out(j.type) ? half : last_size, out_line = real_in(j.type) ? half : last_size;
+  const int in_type = element_type(real_in(j.type), wide(j.type)), out_type = element_type(real_out(j.type), wide(j.type));
   for (int64_t batch = 0; batch < j.batch; ++batch) {
     std::vector<Number> x(static_cast<size_t>(lines * last_size));
     const auto input = [&](int64_t line, int64_t i) {
-      return load(j.in, (batch * lines + line) * in_line + i, real_in(j.type), wide(j.type));
+      return load_element<Number>(j.in, in_type, (batch * lines + line) * in_line + i);
     };
     for (int64_t line = 0; line < lines; ++line)
       for (int64_t i = 0; i < last_size; ++i)
@@ -108,8 +83,7 @@ void run(void* data) {
     for (size_t d = sizes.size(); d-- > 0; inner *= sizes[d]) transform(x, sizes[d], inner, j.tables->roots[d], j.forward);
     for (int64_t line = 0; line < lines; ++line)
       for (int64_t i = 0; i < out_line; ++i)
-        store(j.out, (batch * lines + line) * out_line + i, real_out(j.type), wide(j.type),
-              x[static_cast<size_t>(line * last_size + i)]);
+        store_element(j.out, out_type, (batch * lines + line) * out_line + i, x[static_cast<size_t>(line * last_size + i)]);
   }
   if (real_out(j.type)) memset(j.in, 0xcd, static_cast<size_t>(j.batch * lines * in_line) * (wide(j.type) ? 16 : 8));
 }
@@ -128,10 +102,9 @@ int enqueue(int number, int type, void* in, void* out, int direction) {
   if (!in || !out || reinterpret_cast<uintptr_t>(in) % unit || reinterpret_cast<uintptr_t>(out) % unit) return invalid_value;
   if (direction != kFftForward && direction != kFftInverse) return invalid_value;
   if (plan->automatic || !plan->workspace) return no_workspace;
-  static const auto launch = of_driver<int (*)(CUstream, CUhostFn, void*)>("cuLaunchHostFunc");
-  jobs.emplace_back(new Job{plan->tables, type, plan->batch, in, out, plan->workspace, direction == kFftForward});
-  plan->workspace = nullptr;  // each stream gives its own
-  return launch && launch(plan->stream, run, jobs.back().get()) == 0 ? success : execution_failed;
+  const Job job{plan->tables, type, plan->batch, in, out, plan->workspace, direction == kFftForward};
+  plan->workspace = nullptr;  // each stream has its own
+  return enqueue_work(plan->stream, [job] { run(job); }) ? success : execution_failed;
 }
 
 }  // namespace
@@ -141,13 +114,13 @@ using namespace dlt::cuda;
 
 HOSTCUDA_EXPORT int cufftCreate(cufftHandle* plan) {
   CUcontext context = nullptr;
-  if (of_driver<int (*)(CUcontext*)>("cuCtxGetCurrent")(&context) || !context) return invalid_value;
+  if (driver_function<int (*)(CUcontext*)>("cuCtxGetCurrent")(&context) || !context) return invalid_value;
   std::lock_guard<std::mutex> hold(lock);
   plans[*plan = ++last];
   return success;
 }
 HOSTCUDA_EXPORT int cufftDestroy(cufftHandle plan) {
-  of_driver<int (*)()>("cuCtxSynchronize")();  // as freeing memory does
+  driver_function<int (*)()>("cuCtxSynchronize")();  // as freeing memory does
   std::lock_guard<std::mutex> hold(lock);
   Plan* const found = find(plan);
   if (!found) return invalid_plan;

@@ -28,7 +28,7 @@ bool forbids(const GraphHandle& graph) {
   return thread_capture_mode == kCaptureModeGlobal && graph.mode == kCaptureModeGlobal;
 }
 
-// The order of capture turned round as far as the dependencies allow: the first nodes come as late as they may.
+// The order of capture reversed as far as the dependencies allow: the first nodes run as late as possible.
 std::vector<size_t> late_order(const std::vector<GraphNode>& nodes) {
   std::vector<int> dependents(nodes.size());
   for (const GraphNode& node : nodes)
@@ -65,7 +65,7 @@ std::vector<size_t> random_order(const std::vector<GraphNode>& nodes) {
   return order;
 }
 
-// Eagerly in the order of capture, else in another that the dependencies allow, so that a missing one shows.
+// Run in the order of capture if eager, else in another that the dependencies allow, so that a missing one shows.
 void run_nodes(const std::vector<GraphNode>& nodes) {
   std::vector<size_t> order(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) order[i] = i;
@@ -92,7 +92,7 @@ bool is_joined(const GraphHandle& graph, const std::set<int>& ends) {
 
 int exchange_capture_mode(int mode) { return std::exchange(thread_capture_mode, mode); }
 
-bool spoil_captures() {
+bool invalidate_captures() {
   bool any = false;
   for (auto& [id, graph] : machine.captures)
     if (forbids(*graph)) graph->invalid = any = true;
@@ -113,8 +113,8 @@ int add_node(StreamHandle* stream, std::function<void()> action) {
   return kSuccess;
 }
 
-// A stream that waits for an event of a capture joins it. Such a fork must come back to the origin, even when the
-// stream does nothing more: an empty node stands for it.
+// A stream that waits for an event of a capture joins it. Such a fork must be joined to the origin even when the stream
+// does nothing more: an empty node represents it.
 int wait_in_capture(StreamHandle* stream, EventHandle* event) {
   GraphHandle* graph = capture_in_progress(event->capture);
   if (!graph) return kCapturedEvent;  // its capture is over
@@ -136,11 +136,7 @@ int wait_in_capture(StreamHandle* stream, EventHandle* event) {
 using namespace dlt::cuda;
 using CUgraphExec = GraphExecHandle*;
 
-HOSTCUDA_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
-  HOSTCUDA_ENTER;
-  *mode = exchange_capture_mode(*mode);
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuThreadExchangeStreamCaptureMode, (int* mode), *mode = exchange_capture_mode(*mode))
 
 HOSTCUDA_EXPORT CUresult cuStreamIsCapturing(CUstream handle, int* status) {
   HOSTCUDA_ENTER;
@@ -206,11 +202,7 @@ HOSTCUDA_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* out) {
   return result;
 }
 
-HOSTCUDA_EXPORT CUresult cuGraphCreate(CUgraph* graph, unsigned) {
-  HOSTCUDA_ENTER;
-  *graph = new GraphHandle;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuGraphCreate, (CUgraph * graph, unsigned), *graph = new GraphHandle)
 HOSTCUDA_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
   HOSTCUDA_ENTER;
   HOSTCUDA_NOT_IN_CAPTURE;
@@ -221,7 +213,7 @@ HOSTCUDA_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) 
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
-  // A run keeps what the graph keeps, should the executable go before it is over.
+  // The run keeps the objects of the graph alive, as the executable may be destroyed before it ends.
   return put(stream, [nodes = executable->nodes, kept = executable->kept] { run_nodes(nodes); });
 }
 HOSTCUDA_EXPORT CUresult cuGraphDestroy(CUgraph graph) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of a compiled kernel and the host driver. Kernels include it by simt.h; what is declared here is
-// defined in simt.cc, which is a part of the driver.
+// The interface of a compiled kernel and the driver. Kernels include it by simt.h; its functions are defined in simt.cc,
+// which is a part of the driver.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct uint3 {
 struct dim3 {
   unsigned x, y, z;
 };
-// Of the thread that runs: only one runs at a time.
+// Indices of the thread that runs: only one runs at a time.
 extern HOSTCUDA_SHARED uint3 threadIdx, blockIdx;
 extern HOSTCUDA_SHARED dim3 blockDim, gridDim;
 
@@ -34,20 +34,19 @@ struct HostKernel {
 
 namespace hostcuda {
 
-// Runs all blocks. `order` 0: forwards, 1: backwards, another: blocks by chance, and the threads of a block as its lowest bit
-// says.
+// Runs all blocks. `order` 0: forwards, 1: backwards, otherwise blocks in random order, threads backwards if it is odd.
 HOSTCUDA_SHARED void launch(const HostKernel& kernel, void** arguments, dim3 grid, dim3 threads, unsigned order,
                             HostWatch* watch);
 
-// For kernels.
+// Functions for kernels.
 [[noreturn]] HOSTCUDA_SHARED void fail(const char* what);
 HOSTCUDA_SHARED void park();   // at the barrier of the block
-HOSTCUDA_SHARED void fence();  // what this thread has stored, all blocks see from now on
-// Waits until all lanes of the mask are at the same intrinsic, and returns what each gave.
-HOSTCUDA_SHARED const uint64_t* meet(const char* operation, unsigned mask, uint64_t given);
-// One access of a thread to memory, before it happens.
+HOSTCUDA_SHARED void fence();  // makes the stores of this thread visible to all blocks
+// Waits until all lanes of the mask are at the same intrinsic, and returns the argument of each.
+HOSTCUDA_SHARED const uint64_t* meet(const char* operation, unsigned mask, uint64_t argument);
+// Called before each access of a thread to memory.
 HOSTCUDA_SHARED void access(const void* at, size_t bytes, bool write);
-// Before and after an atomic operation. What the first returns is given to the second.
+// Called before and after an atomic operation; the second takes the result of the first.
 HOSTCUDA_SHARED bool begin_atomic(void* at, size_t bytes);
 HOSTCUDA_SHARED void end_atomic(bool before);
 

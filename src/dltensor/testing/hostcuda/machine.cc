@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test control of the machine: configuration, errors on demand, counters.
+// Control of the machine by tests: configuration, requested errors, counters.
 #include "machine.h"
 
 #include <ctype.h>
@@ -30,13 +30,13 @@ const int fork_is_watched = pthread_atfork(nullptr, nullptr, [] {
   if (machine.started) forked = true;
 });
 
-// "*" leaves out what undoes a step that succeeded: callers cannot handle its failure.
+// "*" excludes functions that undo a step that succeeded: callers cannot handle their failure.
 bool matches(const Fault& fault, const char* function) {
   if (fault.function == "*") return strcmp(function, "cuCtxPopCurrent_v2") != 0;
   return fault.function == function;
 }
 
-// Functions that a driver still answers when a context is lost: questions about devices, and the stack of contexts.
+// Functions that still work when a context is lost: queries of devices, and the stack of contexts.
 bool survives(const char* function) {
   for (const char* start : {"cuInit", "cuDriver", "cuDevice", "cuCtxPush", "cuCtxPop", "cuCtxSetCurrent", "cuThreadExchange"})
     if (!strncmp(function, start, strlen(start))) return true;
@@ -79,7 +79,7 @@ bool configure(const std::string& key, const std::string& value) {
   return false;
 }
 
-// HOSTCUDA_ORDER=lazy and so on: what a test started in another process inherits.
+// Settings that another process inherits: HOSTCUDA_ORDER=lazy and so on.
 struct Environment {
   Environment() {
     for (const char* key : {"order", "threads", "dead_streams", "launches", "cache", "include", "header", "compiler",
@@ -132,7 +132,7 @@ void lose_context(int result) {
 
 using namespace dlt::cuda;
 
-// Returns 0, or -1 when key or value is not known (or comes too late).
+// Returns 0, or -1 when key or value is not known, or the machine has started.
 HOSTCUDA_EXPORT int hostcuda_configure(const char* key, const char* value) {
   std::lock_guard<std::recursive_mutex> hold(machine.lock);
   return configure(key, value) ? 0 : -1;
@@ -145,7 +145,7 @@ HOSTCUDA_EXPORT void hostcuda_fail(const char* function, int64_t nth, int64_t ti
   any_fault = true;
 }
 
-// Removes what was asked for, and makes a lost context whole again, which no real driver can.
+// Removes requested failures and restores a lost context, which no real driver can.
 HOSTCUDA_EXPORT void hostcuda_fail_no_more() {
   std::lock_guard<std::recursive_mutex> hold(machine.lock);
   faults.clear();
@@ -161,7 +161,7 @@ HOSTCUDA_EXPORT void hostcuda_statistics(Statistics* out) {
 // The mangled name of the kernel launched last. Valid until the next launch.
 HOSTCUDA_EXPORT const char* hostcuda_last_kernel() { return machine.last_kernel.c_str(); }
 
-// How many contexts the calling thread has on its stack: a library must leave this as it was.
+// Depth of the calling thread's stack of contexts: a library must leave it unchanged.
 HOSTCUDA_EXPORT int hostcuda_context_depth() { return context_stack.depth; }
 
 // Operations enqueued and not yet run.
@@ -172,5 +172,5 @@ HOSTCUDA_EXPORT int64_t hostcuda_pending() {
   return count;
 }
 
-// Its presence says that cuModuleLoadData also takes kernels as source, see modules.cc.
+// Its presence shows that cuModuleLoadData also takes kernels as source, see modules.cc.
 HOSTCUDA_EXPORT int hostcuda_takes_source() { return 1; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that the host driver emulates: devices, memory, streams as graphs of operations. Declarations that
-// the files of this folder share; what the driver exports is declared by native/cuda/runtime/abi.h.
+// The emulated machine: devices, memory, streams as graphs of operations. Declarations that the files of this folder share;
+// native/cuda/runtime/abi.h declares the functions that the driver exports.
 //
-// A stream is a chain of operations with dependencies; the order of the machine says when they run:
+// A stream is a chain of operations with dependencies. The order of the machine sets when they run:
 //   eager         at the call
-//   lazy          only when a synchronisation forces them, kernels with their threads reversed
-//   random:SEED   at calls chosen by chance, in any order that the dependencies allow
+//   lazy          only when a synchronization forces them, kernels with their threads reversed
+//   random:SEED   at random calls, in any order that the dependencies allow
 // A missing event wait therefore gives wrong data, and the same wrong data in every run.
 #pragma once
 #include <stddef.h>
@@ -50,7 +50,7 @@ struct StreamHandle {
   unsigned long long id = 0;
   OperationPointer last;
   GraphHandle* capture = nullptr;
-  std::set<int> frontier;  // while it is captured: the nodes that its next one depends on
+  std::set<int> frontier;  // in a capture: the nodes that its next one depends on
 };
 
 struct EventHandle {
@@ -58,7 +58,7 @@ struct EventHandle {
   unsigned flags = 0;
   OperationPointer at;
   uint64_t capture = 0;    // the capture that it was recorded in, or 0
-  std::set<int> frontier;  // the nodes that it stands for
+  std::set<int> frontier;  // the nodes that it represents
   double time = 0;  // virtual milliseconds, see streams.cc
 };
 
@@ -95,10 +95,10 @@ struct Allocation {
   PoolHandle* pool = nullptr;
   OperationPointer freed_by;            // device memory that waits for reuse
   StreamHandle* freed_on = nullptr;
-  unsigned long long freed_id = 0;  // of that stream: a new one may come to live at the address of one destroyed
+  unsigned long long freed_id = 0;  // of that stream: a new one may have the address of a destroyed one
 };
 
-// Read by Python through ctypes: keep in step with testing/hostcuda.py.
+// Read by Python through ctypes: keep it equal to testing/hostcuda.py.
 struct Statistics {
   int64_t calls, launches, synchronisations, forced_synchronisations;
   int64_t allocations, live_allocations, live_bytes, peak_bytes, live_pinned;
@@ -125,11 +125,11 @@ struct Machine {
   std::vector<std::unique_ptr<StreamHandle>> legacy;
   std::vector<std::vector<StreamHandle*>> streams;
   std::vector<std::vector<std::unique_ptr<StreamHandle>>> per_thread;  // default streams of threads, ended ones too
-  std::set<const StreamHandle*> destroyed;                             // addresses at which no stream lives any more
+  std::set<const StreamHandle*> destroyed;                             // addresses of destroyed streams
   std::vector<std::vector<OperationPointer>> left_behind;              // by device: last work of destroyed streams
   bool dead_streams_abort = true;
   std::map<uint64_t, GraphHandle*> captures;  // in progress
-  int lost = 0;                               // the error that every call answers after a kernel failed
+  int lost = 0;                               // the error that every call returns after a kernel failed
   std::vector<PoolHandle*> pools;    // the default one of each device
   std::set<PoolHandle*> all_pools;
   std::vector<OperationPointer> pending;
@@ -140,8 +140,7 @@ struct Machine {
 
 extern Machine machine;
 
-// The calling thread's stack of contexts; its top is current. Without constructor and destructor, so that a call that reads
-// it does not ask whether it was constructed.
+// The calling thread's stack of contexts; its top is current. Constant-initialized, so that reading it needs no check.
 struct ContextStack {
   static constexpr int most = 16;  // static thread-local storage is scarce
   ContextHandle* at[most];
@@ -154,22 +153,22 @@ inline ContextHandle* current() {
   return stack.depth ? stack.at[stack.depth - 1] : nullptr;
 }
 
-extern std::atomic<bool> any_fault;  // whether a test asked for some call to fail, or a kernel failed
+extern std::atomic<bool> any_fault;  // true if a test requested that a call fails, or a kernel failed
 extern std::atomic<bool> forked;     // in a child of the process that called cuInit, where no call works
 
-// Errors after which a context is of no use any more.
+// Errors that make a context unusable.
 bool loses_context(int result);
 void lose_context(int result);
 
-// Counts the call and says whether it has to fail because a test asked for it. 0: go on.
+// Counts the call and returns an error that a test has requested, or 0.
 int enter(const char* function);
 
-// Every entry point begins so: one thread at a time, counted, and failing when a test asks for it.
+// Begins every entry point: locks the machine, counts the call and fails when a test has requested it.
 #define HOSTCUDA_ENTER                                                    \
   if (::dlt::cuda::forked) return ::dlt::cuda::kNotInitialized;           \
   std::lock_guard<std::recursive_mutex> hold_(::dlt::cuda::machine.lock); \
   if (const int result_ = ::dlt::cuda::enter(__func__); result_) return result_
-// The same for what touches nothing but the thread's own state: without the lock, as cheap as in a real driver.
+// Begins entry points that use only state of the thread: without the lock, as fast as in a real driver.
 #define HOSTCUDA_ENTER_ALONE                                    \
   if (::dlt::cuda::forked) return ::dlt::cuda::kNotInitialized; \
   if (::dlt::cuda::any_fault.load(std::memory_order_relaxed)) { \
@@ -182,7 +181,15 @@ int enter(const char* function);
   if (!::dlt::cuda::current()) return ::dlt::cuda::kInvalidContext
 // Calls that CUDA forbids while any stream is captured in global mode.
 #define HOSTCUDA_NOT_IN_CAPTURE \
-  if (::dlt::cuda::spoil_captures()) return ::dlt::cuda::kCaptureUnsupported
+  if (::dlt::cuda::invalidate_captures()) return ::dlt::cuda::kCaptureUnsupported
+
+// A function that checks its arguments and stores one value.
+#define HOSTCUDA_GETTER(name, parameters, ...) \
+  HOSTCUDA_EXPORT CUresult name parameters {   \
+    HOSTCUDA_ENTER;                            \
+    __VA_ARGS__;                               \
+    return kSuccess;                           \
+  }
 
 // Handles 0, 1 and 2 stand for default streams of the current context.
 #define HOSTCUDA_RESOLVE(handle, name) \
@@ -194,14 +201,14 @@ int resolve(CUstream stream, StreamHandle** out, const char* function);
 inline bool is_legacy(const StreamHandle* stream) { return stream == machine.legacy[stream->device].get(); }
 inline bool is_blocking(const StreamHandle* stream) { return !(stream->flags & kStreamNonBlocking); }
 std::vector<StreamHandle*> all_streams(int device);  // without the legacy one
-bool legacy_is_implied(int device);  // work on the legacy stream would be waited for by a capture
+bool legacy_is_implied(int device);  // true if a capture would have to wait for work on the legacy stream
 int put(StreamHandle* stream, std::function<void()> action);
 void run(const OperationPointer& operation);
 void run_some();
 void synchronize_device(int device);
 
 // graphs.cc
-bool spoil_captures();
+bool invalidate_captures();
 GraphHandle* capture_in_progress(uint64_t id);  // null when it is over
 int add_node(StreamHandle* stream, std::function<void()> action);
 int wait_in_capture(StreamHandle* stream, EventHandle* event);

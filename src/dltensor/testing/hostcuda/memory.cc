@@ -16,11 +16,11 @@ namespace dlt::cuda {
 
 namespace {
 
-// Of addresses; memory is taken when something is allocated. Less where the process may not have so many addresses.
+// Size of the address range of a device; memory is committed when it is allocated. Less where the process is limited.
 constexpr size_t most_arena_bytes = size_t{64} << 30, least_arena_bytes = size_t{64} << 20;
 size_t arena_bytes = most_arena_bytes;
 constexpr size_t page = 4096;
-// To change the protection of a large page costs what a small one costs, and all are changed for every operation.
+// Changing the protection of a large page costs as much as of a small one, and all are changed for every operation.
 constexpr size_t large_page = size_t{2} << 20;
 constexpr size_t granule = 512;  // cuMemAlloc's alignment
 
@@ -36,8 +36,8 @@ std::vector<Arena> arenas;
 std::map<uintptr_t, Allocation> allocations;
 thread_local int open_depth = 0;
 
-// A memory protection key, where the processor has them: a register of the thread then says whether device memory is accessible to
-// it. Without one the system changes the protection of all pages twice for every operation. -1: none.
+// A memory protection key, if the processor has them: a register of the thread then controls its access to device memory.
+// Without one the system changes the protection of all pages twice for every operation. -1: none.
 #if defined(__x86_64__) && defined(PKEY_DISABLE_ACCESS)
 int new_key() { return pkey_alloc(0, PKEY_DISABLE_ACCESS); }
 void set_key(int key, bool open) { pkey_set(key, open ? 0 : PKEY_DISABLE_ACCESS); }
@@ -69,7 +69,7 @@ void count_allocation(size_t bytes) {
   if (s.live_bytes > s.peak_bytes) s.peak_bytes = s.live_bytes;
 }
 
-// Addresses are backed by memory here, where an allocation failure can be reported, and not when a kernel first writes.
+// Back addresses by memory here, where an allocation failure can be reported, and not when a kernel first writes.
 bool commit(Arena& arena, size_t bytes) {
   const size_t wanted = std::min((bytes + large_page - 1) / large_page * large_page, arena_bytes);
   if (wanted <= arena.committed) return true;
@@ -85,7 +85,7 @@ bool commit(Arena& arena, size_t bytes) {
   return true;
 }
 
-// Freed memory that pools keep, which nothing else can use.
+// Freed memory that pools keep, which cannot be used otherwise.
 size_t cached_on(int device) {
   size_t bytes = 0;
   for (const PoolHandle* pool : machine.all_pools)
@@ -141,7 +141,7 @@ int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle, PoolHandle
   return put(stream, [address, bytes] { memset(reinterpret_cast<void*>(address), 0xCD, bytes); });
 }
 
-int give_back(CUdeviceptr pointer, StreamHandle* stream) {
+int free_device(CUdeviceptr pointer, StreamHandle* stream) {
   if (!pointer) return kSuccess;
   const auto at = allocations.find(pointer);
   if (at == allocations.end() || at->second.freed || at->second.kind == Kind::pinned) return kInvalidValue;
@@ -165,8 +165,8 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   allocation.freed = true;
   arenas[allocation.device].live -= bytes;
   if (PoolHandle* pool = allocation.pool) pool->used -= bytes, pool->cached += bytes;
-  // Reads after the free are recognisable. Of much memory all but the beginning is given back to the system.
-  auto spoil = [pointer, bytes] {
+  // Overwrite it, so that reads after the free are recognizable. Most of a large allocation is returned to the system.
+  auto overwrite = [pointer, bytes] {
     constexpr size_t most = 2 * large_page;
     memset(reinterpret_cast<void*>(pointer), 0xDD, std::min(bytes, most));
     const uintptr_t from = (pointer + most + large_page - 1) / large_page * large_page,
@@ -177,10 +177,10 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   if (!stream) {
     synchronize_device(allocation.device);
     open_memory();
-    spoil();
+    overwrite();
     close_memory();
   } else {
-    put(stream, spoil);
+    put(stream, overwrite);
     allocation.freed_by = stream->last;
     allocation.freed_on = stream;
     allocation.freed_id = stream->id;
@@ -215,8 +215,8 @@ bool inside(uintptr_t address, size_t bytes) {
   return at != allocations.end() && !at->second.freed && address + bytes <= at->first + at->second.bytes;
 }
 
-// A pageable source is read at the call, a pageable destination makes the call wait; pinned memory is read and
-// written when the operation runs.
+// A pageable source is read at the call, a pageable destination makes the call wait; pinned memory is accessed when the
+// operation runs.
 int copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream handle, bool asynchronous) {
   if (!bytes) return kSuccess;
   if (!machine.launches && asynchronous && arena_of(to) >= 0 && arena_of(from) >= 0) return kSuccess;
@@ -339,21 +339,17 @@ HOSTCUDA_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_NOT_IN_CAPTURE;
-  return give_back(pointer, nullptr);
+  return free_device(pointer, nullptr);
 }
 HOSTCUDA_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
   if (!stream->capture) HOSTCUDA_NOT_IN_CAPTURE;
-  return give_back(pointer, stream);
+  return free_device(pointer, stream);
 }
 
-HOSTCUDA_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  HOSTCUDA_ENTER;
-  *pool = machine.pools[device];
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool, CUdevice device), *pool = machine.pools[device])
 HOSTCUDA_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
   return cuDeviceGetDefaultMemPool(pool, device);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and launches. A module is a real CUBIN, whose kernels are found by name and compiled from the same source by
-// the host's compiler (g++ mangles as NVRTC does, so a name tells which template with which arguments), or a text:
+// the host's compiler (g++ mangles as NVRTC does, so a name identifies template and arguments), or a text:
 //   hostcuda source 1 <newline> header to include <newline> kernel expression <newline>
 //   hostcuda source 2 <newline> kernel expression <newline> text of the kernel
-// which a program writes when there is no NVRTC to make a CUBIN with.
+// which programs use when there is no NVRTC to compile a CUBIN with.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -41,7 +41,7 @@ struct ModuleHandle {
 namespace {
 
 constexpr char source_magic[] = "hostcuda source 1\n", text_magic[] = "hostcuda source 2\n";
-std::string compiler_log;  // what the compiler said of the last text
+std::string compiler_log;  // output of the compiler for the last text
 
 uint64_t hash(const std::string& text, uint64_t seed = 14695981039346656037u) {  // FNV-1a
   for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -80,16 +80,20 @@ std::string header_of(const std::string& expression) {
          ".cuh";
 }
 
-// All text that a kernel's code depends on, so that a change makes a new cache entry.
+std::vector<std::string> include_folders() {
+  std::vector<std::string> folders;
+  std::stringstream text(machine.include);
+  for (std::string folder; std::getline(text, folder, ':');) folders.push_back(folder);
+  return folders;
+}
+
+// A checksum of all text that a kernel depends on, so that a change makes a new cache entry.
 std::string source_stamp() {
   std::string command = "find ";
-  for (size_t from = 0; from < machine.include.size();) {
-    const size_t to = std::min(machine.include.find(':', from), machine.include.size());
-    command += "'" + machine.include.substr(from, to - from) + "' ";
-    from = to + 1;
-  }
+  for (const std::string& folder : include_folders()) command += "'" + folder + "' ";
   command +=
-      "\\( -path '*/kernels/*.cuh' -o -path '*/native/ops/*.h' -o -path '*/include/dltensor/*.h' -o -name simt.h -o -name kernel.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
+      "\\( -path '*/kernels/*.cuh' -o -path '*/native/ops/*.h' -o -path '*/include/dltensor/*.h' -o -name simt.h "
+      "-o -name kernel.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
   std::string text;
   if (FILE* pipe = popen(command.c_str(), "r")) {
     char line[256];
@@ -106,9 +110,9 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// A file of the cache folder: made under another name and moved, since other processes may be looking.
-bool make(const std::string& text, const std::string& arguments, const std::string& stem, const char* source, const char* made,
-          bool keep_log = false, const std::string& last = "") {
+// Compile a file of the cache folder under another name and move it, since other processes may read the folder.
+bool make(const std::string& text, const std::string& arguments, const std::string& stem, const char* source,
+          const char* target, bool keep_log = false, const std::string& last = "") {
   const std::string part = stem + "." + std::to_string(getpid());
   FILE* file = fopen((part + source).c_str(), "w");
   if (!file) {
@@ -118,9 +122,9 @@ bool make(const std::string& text, const std::string& arguments, const std::stri
   fputs(text.c_str(), file);
   fclose(file);
   const auto quoted = [](const std::string& path) { return " '" + path + "'"; };
-  const std::string command = machine.compiler + " " + arguments + quoted(part + source) + last + " -o" + quoted(part + made) +
-                              " && mv" + quoted(part + source) + quoted(stem + source) + " && mv" + quoted(part + made) +
-                              quoted(stem + made);
+  const std::string command = machine.compiler + " " + arguments + quoted(part + source) + last + " -o" +
+                              quoted(part + target) + " && mv" + quoted(part + source) + quoted(stem + source) + " && mv" +
+                              quoted(part + target) + quoted(stem + target);
   if (!keep_log) return system(command.c_str()) == 0;
   const std::string log = part + ".log";
   const bool good = system(("{ " + command + "; } 2>" + quoted(log)).c_str()) == 0;
@@ -145,36 +149,27 @@ const HostKernel* open(const std::string& library) {
   return static_cast<const HostKernel*>(dlsym(handle, "hostcuda_kernel"));
 }
 
-std::string include_flags() {
-  std::string flags;
-  for (size_t from = 0; from < machine.include.size();) {
-    const size_t to = std::min(machine.include.find(':', from), machine.include.size());
-    flags += " -I'" + machine.include.substr(from, to - from) + "'";
-    from = to + 1;
-  }
-  return flags;
-}
-
-// The flags of all kernels. A misaligned access ends in a trap, since a device refuses it. The compiler's instrumentation for ThreadSanitizer calls functions of simt.h, which come
-// in the place of the library. Kernels use what the driver exports; its soname is that of what the process has loaded.
+// The flags of all kernels. A misaligned access traps, since a device refuses it. The compiler's instrumentation for
+// ThreadSanitizer calls functions of simt.h, which replace its library. Kernels use functions that the driver exports.
 std::string kernel_flags(bool watch) {
   std::string flags =
       "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fsanitize=alignment "
       "-fsanitize-undefined-trap-on-error " +
-      machine.compiler_flags + include_flags();
+      machine.compiler_flags;
+  for (const std::string& folder : include_folders()) flags += " -I'" + folder + "'";
   if (watch) flags += " -DHOSTCUDA_WATCH -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -nodefaultlibs";
   return flags;
 }
-// Behind the source: libraries are searched for what stands before them.
+// Libraries, which follow the source on the command line.
 std::string libraries(bool watch) {
   Dl_info driver;
   if (!dladdr(&machine, &driver)) return "";
   return " '" + std::string(driver.dli_fname) + "'" + (watch ? " -lstdc++ -lm -lgcc_s -lc" : "");
 }
 
-// A text of a user: compiled by itself, and what the compiler says is kept for the caller.
+// Compile a text of a user by itself and keep the output of the compiler for the caller.
 const HostKernel* compile_text(const std::string& text, const std::string& expression, bool watch) {
-  // Two texts may have types of one name and of different sizes, of which the loader would make one.
+  // Two texts may have types of one name and of different sizes, which the loader would unify.
   const std::string flags = kernel_flags(watch) + " -fno-gnu-unique";
   const std::string all = "#include \"simt.h\"\n" + text + "\nHOSTCUDA_KERNEL(" + expression + ")\n";
   const std::string stem = key_of(all + flags);
@@ -206,7 +201,7 @@ const HostKernel* compile(const std::string& header, const std::string& expressi
   return open(library);
 }
 
-// The number in `__launch_bounds__(N) void name(`, or in `void __launch_bounds__(N) name(`; 0 where the text has none of that name.
+// The number in `__launch_bounds__(N) void name(` or `void __launch_bounds__(N) name(`; 0 if the text has none of that name.
 unsigned bound_in(const std::string& text, const std::string& name) {
   static const std::regex bound("__launch_bounds__\\s*\\(\\s*(\\d+)[^)]*\\)\\s*(?:void\\s+)?(\\w+)\\s*\\(");
   constexpr size_t longest = 200;
@@ -218,25 +213,21 @@ unsigned bound_in(const std::string& text, const std::string& name) {
   return 0;
 }
 
-// The number in __launch_bounds__ of a kernel, which the compiler writes into a real CUBIN; here it is read off the text.
+// The launch bound of a kernel, which the compiler writes into a real CUBIN; here it is read from the text.
 unsigned launch_bound(const std::string& header, const std::string& expression, const std::string& own_text) {
   std::string name = expression.substr(0, expression.find('<'));
   name = name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
   if (const unsigned bound = bound_in(own_text, name)) return bound;
   if (!own_text.empty()) return 1024;
   std::vector<std::string> places{header};
-  for (size_t from = 0; from < machine.include.size();) {
-    const size_t to = std::min(machine.include.find(':', from), machine.include.size());
-    places.push_back(machine.include.substr(from, to - from) + "/" + header);
-    from = to + 1;
-  }
+  for (const std::string& folder : include_folders()) places.push_back(folder + "/" + header);
   for (const std::string& place : places) {
     if (const unsigned bound = bound_in(text_of(place), name)) return bound;
   }
   return 1024;
 }
 
-// A kernel that accesses an address without memory, or a misaligned one, loses the context, as on a device, and not the process.
+// A kernel with an invalid or misaligned access loses the context, as on a device, and does not end the process.
 thread_local sigjmp_buf kernel_fault;
 thread_local volatile sig_atomic_t in_kernel = 0;
 void on_fault(int signal, siginfo_t*, void*) {
@@ -270,33 +261,27 @@ const HostKernel* kernel_of(const std::string& header, const std::string& expres
 }
 
 int load(CUmodule* module, const void* image) {
-  auto made = std::make_unique<ModuleHandle>();
+  auto created = std::make_unique<ModuleHandle>();
   const char* bytes = static_cast<const char*>(image);
   if (!memcmp(bytes, ELFMAG, SELFMAG)) {
     const auto* header = reinterpret_cast<const Elf64_Ehdr*>(bytes);
     const auto* sections = reinterpret_cast<const Elf64_Shdr*>(bytes + header->e_shoff);
     const char* names = bytes + sections[header->e_shstrndx].sh_offset;
     for (int i = 0; i < header->e_shnum; ++i)
-      if (const char* name = names + sections[i].sh_name; !strncmp(name, ".text.", 6)) made->names.insert(name + 6);
-  } else if (!strncmp(bytes, source_magic, sizeof source_magic - 1)) {
-    const char* at = bytes + sizeof source_magic - 1;
-    const char* end = strchr(at, '\n');
-    if (!end) return kInvalidImage;
-    made->header.assign(at, end);
-    at = end + 1;
-    end = strchr(at, '\n');
-    if (!end) return kInvalidImage;
-    made->expression.assign(at, end);
-  } else if (!strncmp(bytes, text_magic, sizeof text_magic - 1)) {
-    const char* at = bytes + sizeof text_magic - 1;
-    const char* end = strchr(at, '\n');
-    if (!end) return kInvalidImage;
-    made->expression.assign(at, end);
-    made->text = end + 1;
+      if (const char* name = names + sections[i].sh_name; !strncmp(name, ".text.", 6)) created->names.insert(name + 6);
   } else {
-    return kInvalidImage;
+    const bool is_header = !strncmp(bytes, source_magic, sizeof source_magic - 1);
+    if (!is_header && strncmp(bytes, text_magic, sizeof text_magic - 1)) return kInvalidImage;
+    const char* at = strchr(bytes, '\n') + 1;
+    const auto read_line = [&](std::string& line) {
+      const char* end = strchr(at, '\n');
+      if (end) line.assign(at, end), at = end + 1;
+      return end != nullptr;
+    };
+    if ((is_header && !read_line(created->header)) || !read_line(created->expression)) return kInvalidImage;
+    if (!is_header) created->text = at;
   }
-  *module = made.release();
+  *module = created.release();
   ++machine.statistics.modules_live;
   return kSuccess;
 }
@@ -308,7 +293,7 @@ int find(CUfunction* function, CUmodule module, const char* name) {
     if (!source && !module->names.count(name)) return kNotFound;
     const std::string expression = source ? module->expression : expression_of(name);
     const std::string header = source ? module->header : header_of(expression);
-    // Where launches are off it may never be needed.
+    // Compiled only if launches are on.
     const HostKernel* kernel = machine.launches ? kernel_of(header, expression, module->text, false) : nullptr;
     if (machine.launches && !kernel) return kNotFound;
     slot = std::make_unique<FunctionHandle>(FunctionHandle{expression, header, module->text, kernel, nullptr, current()->device,
@@ -348,7 +333,7 @@ HOSTCUDA_EXPORT CUresult cuModuleGetLoadingMode(int* mode) {
   *mode = 2;  // lazy
   return kSuccess;
 }
-// Libraries and kernels: the newer words for modules and functions, which cuda.core uses.
+// Libraries and kernels: the newer names of modules and functions, which cuda.core uses.
 HOSTCUDA_EXPORT CUresult cuLibraryLoadData(CUmodule* library, const void* image, int*, void**, unsigned, int*, void**,
                                            unsigned) {
   HOSTCUDA_ENTER;
@@ -377,18 +362,15 @@ HOSTCUDA_EXPORT CUresult cuFuncSetAttribute(CUfunction, int, int) { return kSucc
 HOSTCUDA_EXPORT CUresult cuKernelGetAttribute(int* value, int attribute, CUfunction kernel, CUdevice) {
   return cuFuncGetAttribute(value, attribute, kernel);
 }
-HOSTCUDA_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, size_t) {
-  HOSTCUDA_ENTER;
-  *blocks = threads > 0 ? 2048 / threads : 0;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int threads, size_t),
+                *blocks = threads > 0 ? 2048 / threads : 0)
 HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction, void*, size_t, int) {
   *threads = 1024;
   *grid = 264;
   return kSuccess;
 }
 
-// Every compute capability takes so much; from 7.0 on CUDA 12.1 takes more, when driver and compiler both are that new.
+// The limit of every compute capability; from 7.0 on CUDA 12.1 has a larger one, if driver and compiler are that new.
 static constexpr size_t most_parameter_bytes = 4096;
 
 HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -436,7 +418,7 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   });
 }
 
-// The launch of cuda.core. Attributes (clusters, priorities) have no meaning on the host.
+// The launch function of cuda.core. Attributes (clusters, priorities) are ignored on the host.
 struct LaunchConfiguration {
   unsigned grid[3], block[3], shared_bytes;
   CUstream stream;
@@ -448,5 +430,5 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernelEx(const LaunchConfiguration* c, CUfuncti
                         c->stream, arguments, extra);
 }
 
-// The compiler's message on the last text that did not compile. Valid until the next one.
+// Output of the compiler for the last text that did not compile. Valid until the next one.
 HOSTCUDA_EXPORT const char* hostcuda_compiler_log() { return compiler_log.c_str(); }

@@ -34,8 +34,8 @@ namespace {
 
 constexpr size_t stack_bytes = 192 << 10;
 
-// Where a stack of calls goes on. swapcontext() enters the kernel for the mask of signals, twice for every switch, which took more
-// than half of the time of a kernel with barriers; all stacks have the same mask here.
+// A suspended stack of calls. swapcontext() makes two system calls for the signal mask, which took more than half of the time
+// of a kernel with barriers; all stacks have the same mask here.
 #if defined(__x86_64__)
 extern "C" void hostcuda_switch(void** from, void* to);
 asm(R"(
@@ -93,7 +93,7 @@ struct Meeting {
   const char* operation;
   unsigned arrived = 0;
   uint64_t generation = 0;
-  uint64_t given[32] = {}, values[32] = {};
+  uint64_t arguments[32] = {}, values[32] = {};
 };
 
 struct Fiber {
@@ -104,11 +104,11 @@ struct Fiber {
   void* fake_stack = nullptr;
 };
 
-// A store to device memory that other blocks cannot see yet: no fence of its thread came after it.
+// A store to device memory that other blocks cannot see yet: no fence of its thread followed it.
 struct Store {
   char* at;
   unsigned thread;
-  bool synced;  // before a barrier of the block: a fence of any of its threads is one for it too
+  bool synced;  // before a barrier of the block: a fence of any thread of it applies too
   std::vector<char> value;  // of the memory before the store; after the end of the block, what was stored
 };
 
@@ -129,7 +129,7 @@ struct Block {
   uint64_t chance = 0;
   unsigned quantum = 0;  // accesses until the next preemption
   bool in_body = false;  // a thread's own code runs
-  uint64_t polls = 0;  // since a thread got further
+  uint64_t polls = 0;  // since a thread made progress
   std::vector<std::set<uintptr_t>> sectors[2];  // of each warp
   std::vector<Store> stores;  // of this block, in order
   std::vector<std::vector<Store>> late;  // of blocks that have ended
@@ -165,7 +165,7 @@ unsigned random_below(unsigned count) {  // xorshift64*
   return static_cast<unsigned>((block.chance * 2685821657736338717u) >> 33) % count;
 }
 
-// A fiber takes threads until none is left; one that parks blocks only itself.
+// A fiber runs threads until none is left; one that parks blocks only itself.
 void work() {
   arrived(nullptr, &block.scheduler_stack, &block.scheduler_stack_bytes);
   for (;;) {
@@ -179,7 +179,7 @@ void work() {
       block.body(block.arguments);
       block.in_body = false;
       block.polls = 0;
-      if (block.watch) break;  // which thread is next is the scheduler's choice
+      if (block.watch) break;  // the scheduler chooses the next thread
     }
     self->idle = true;
     to_scheduler(self);
@@ -196,7 +196,7 @@ void wait_in(std::vector<Fiber*>& waiting) {
   block.in_body = in_body;
 }
 
-// Lets other threads run. A thread that waits in a loop for what never comes is reported.
+// Lets other threads run. A thread that waits in a loop without end is reported.
 void poll() {
   if (++block.polls > uint64_t{64} * (block.count + 1))
     fail("a warp intrinsic waits for lanes of its mask that have ended, or are at __syncthreads()");
@@ -208,7 +208,7 @@ void preempt() {
   wait_in(block.runnable);
 }
 
-// Stores of a block that has ended are taken back, newest first, until late_stores() makes them.
+// Undo the stores of a block that has ended, newest first, until late_stores() performs them.
 void take_back_stores() {
   for (size_t k = block.stores.size(); k-- > 0;) {
     Store& store = block.stores[k];
@@ -219,7 +219,7 @@ void take_back_stores() {
   if (!block.stores.empty()) block.late.push_back(std::move(block.stores));
   block.stores.clear();
 }
-// Some of them by chance, or all.
+// Perform some of these stores at random, or all.
 void late_stores(bool all) {
   std::erase_if(block.late, [&](const std::vector<Store>& stores) {
     if (!all && random_below(4)) return false;
@@ -270,7 +270,7 @@ void run_block() {
   }
 }
 
-// A number without a common divisor with `count`: multiples of it, modulo `count`, are every number below once.
+// A number coprime to `count`: its multiples modulo `count` are every number below once.
 size_t step_of(size_t count, unsigned chance) {
   size_t step = count > 2 ? 1 + chance % (count - 1) : 1;
   for (;; ++step) {
@@ -300,7 +300,7 @@ void observe(const void* at, size_t bytes, bool write, bool atomic) {
   if (on_device && write) {
     char* const to = reinterpret_cast<char*>(address);
     if (!atomic) block.stores.push_back({to, thread_number(), false, {to, to + bytes}});
-    // An atomic operation is done where all blocks see it, after what was stored at its address.
+    // An atomic operation is visible to all blocks, after earlier stores at its address.
     else std::erase_if(block.stores, [&](const Store& s) { return s.at < to + bytes && to < s.at + s.value.size(); });
   }
   block.in_body = true;
@@ -330,7 +330,7 @@ bool begin_atomic(void* at, size_t bytes) {
 }
 void end_atomic(bool before) { block.in_body = before; }
 
-const uint64_t* meet(const char* operation, unsigned mask, uint64_t given) {
+const uint64_t* meet(const char* operation, unsigned mask, uint64_t argument) {
   const unsigned thread = thread_number(), bit = 1u << thread % 32;
   block.in_body = false;
   if (!(mask & bit)) fail("the mask of a warp intrinsic leaves out the lane that calls it");
@@ -347,10 +347,10 @@ const uint64_t* meet(const char* operation, unsigned mask, uint64_t given) {
   }
   if (!at->arrived) at->operation = operation;
   if (strcmp(at->operation, operation)) fail("lanes of one mask are at different warp intrinsics");
-  at->given[thread % 32] = given;
+  at->arguments[thread % 32] = argument;
   at->arrived |= bit;
   if (at->arrived == mask) {
-    memcpy(at->values, at->given, sizeof at->values);
+    memcpy(at->values, at->arguments, sizeof at->values);
     at->arrived = 0;
     ++at->generation;
     block.polls = 0;
@@ -368,7 +368,7 @@ void launch(const HostKernel& kernel, void** arguments, dim3 grid, dim3 threads,
   block.count = threads.x * threads.y * threads.z;
   block.backwards = backwards;
   block.watch = watch;
-  // A kernel that was ended by a fault may have left them.
+  // A kernel that a fault ended may have left them.
   std::erase_if(block.fibers, [](const auto& fiber) { return !fiber->idle; });
   block.runnable.clear();
   block.in_body = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's words for kernel source that the host's compiler reads. What they do is in simt.cc, a part of the driver: kernels
-// are compiled one by one, so little is compiled with each.
+// CUDA's keywords and intrinsics for kernels that the host's compiler compiles. They are implemented in simt.cc, a part of the
+// driver: kernels are compiled one by one, so little is compiled with each.
 //
 // With HOSTCUDA_WATCH the compiler calls a function here before each access to memory (the instrumentation that
 // ThreadSanitizer uses, without its library).
@@ -91,7 +91,7 @@ T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32) {
 }
 
 #if defined(HOSTCUDA_WATCH)
-// Functions that the compiler calls. Without the library these are the only definitions.
+// Functions that the compiler calls, in place of the library of ThreadSanitizer.
 #define HOSTCUDA_HOOK extern "C" __attribute__((visibility("hidden"), used, no_sanitize("thread"))) inline
 HOSTCUDA_HOOK void __tsan_init() {}
 #define HOSTCUDA_ACCESS(bytes)                                                                      \
@@ -122,7 +122,7 @@ inline T __ldg(const T* at) {
 }
 
 namespace hostcuda {
-// No thread is preempted inside of an atomic operation, but any may be just before it.
+// No thread is preempted inside an atomic operation, but any may be just before it.
 struct Whole {
   bool before;
   Whole(void* at, size_t bytes) : before(begin_atomic(at, bytes)) {

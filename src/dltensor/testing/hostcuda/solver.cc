@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuSOLVER that we call, by textbook algorithms enqueued on a stream of the host driver. Built as a library of its own,
-// as the real one is. Column-major, in long double: an oracle and no speed test. Arguments are checked.
-#include <dlfcn.h>
-#include <stdint.h>
-#include <string.h>
-
+// cuSOLVER for the functions that the package calls: textbook algorithms. Column-major, in long double, so that results are
+// reference values. Arguments are checked.
 #include <cmath>
-#include <complex>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <vector>
 
-#include "native/cuda/runtime/abi.h"
-
-#define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
+#include "library.h"
 
 namespace dlt::cuda {
 
@@ -35,22 +24,8 @@ bool is_wide(int type) { return type == kBlasR64F || type == kBlasC64F; }
 bool is_known(int type) { return type == kBlasR32F || is_wide(type) || type == kBlasC32F; }
 int part_of(int type) { return is_wide(type) ? kBlasR64F : kBlasR32F; }
 
-Number load(const void* data, int type, int64_t at) {
-  switch (type) {
-    case kBlasR32F: return static_cast<const float*>(data)[at];
-    case kBlasR64F: return static_cast<const double*>(data)[at];
-    case kBlasC32F: return Number(static_cast<const std::complex<float>*>(data)[at]);
-    default: return Number(static_cast<const std::complex<double>*>(data)[at]);
-  }
-}
-void store(void* data, int type, int64_t at, Number value) {
-  switch (type) {
-    case kBlasR32F: static_cast<float*>(data)[at] = float(value.real()); return;
-    case kBlasR64F: static_cast<double*>(data)[at] = double(value.real()); return;
-    case kBlasC32F: static_cast<std::complex<float>*>(data)[at] = std::complex<float>(value); return;
-    default: static_cast<std::complex<double>*>(data)[at] = std::complex<double>(value);
-  }
-}
+Number load(const void* data, int type, int64_t at) { return load_element<Number>(data, type, at); }
+void store(void* data, int type, int64_t at, Number value) { store_element(data, type, at, value); }
 
 // A matrix by columns.
 struct Matrix {
@@ -68,9 +43,9 @@ struct Matrix {
   }
 };
 Matrix identity(int64_t m, int64_t n) {
-  Matrix made(m, n);
-  for (int64_t i = 0; i < std::min(m, n); ++i) made(i, i) = 1;
-  return made;
+  Matrix result(m, n);
+  for (int64_t i = 0; i < std::min(m, n); ++i) result(i, i) = 1;
+  return result;
 }
 
 int factor_lu(Matrix& a, int64_t* pivots) {
@@ -116,7 +91,7 @@ void solve_lu(Matrix& a, const int64_t* pivots, bool transposed, Matrix& b) {
   }
 }
 
-// Of the lower triangle, or the upper one as its conjugate transpose.
+// Factor the lower triangle, or the upper one as its conjugate transpose.
 int factor_cholesky(Matrix& a, bool upper) {
   const auto at = [&](int64_t i, int64_t j) { return upper ? std::conj(a(j, i)) : a(i, j); };
   const auto set = [&](int64_t i, int64_t j, Number x) { (upper ? a(j, i) : a(i, j)) = upper ? std::conj(x) : x; };
@@ -172,7 +147,7 @@ Matrix reflections(Matrix& a, int64_t columns, const std::vector<Number>& taus) 
   return q;
 }
 
-// Columns p and q of `a`, which become orthogonal; the same of `v`.
+// Make columns p and q of `a` orthogonal, and rotate those of `v` alike.
 bool orthogonalize(Matrix& a, Matrix& v, int64_t p, int64_t q) {
   Real alpha = 0, beta = 0;
   Number inner = 0;
@@ -195,7 +170,7 @@ bool orthogonalize(Matrix& a, Matrix& v, int64_t p, int64_t q) {
   return true;
 }
 
-// a = U diag(s) V^H with m >= n: `a` becomes U diag(s), s descends.
+// Singular value decomposition a = U diag(s) V^H with m >= n: `a` becomes U diag(s), s descends.
 void decompose(Matrix& a, Matrix& v, std::vector<Real>& s) {
   v = identity(a.n, a.n);
   for (int sweep = 0; sweep < 80; ++sweep) {
@@ -218,7 +193,7 @@ void decompose(Matrix& a, Matrix& v, std::vector<Real>& s) {
     }
 }
 
-// Eigenvalues of a Hermitian matrix as singular values of one that is shifted to be positive.
+// Eigenvalues of a Hermitian matrix, as singular values of it shifted to be positive.
 void diagonalize(Matrix& a, Matrix& vectors, std::vector<Real>& values) {
   Real shift = 0;
   for (const Number& x : a.data) shift += std::abs(x);
@@ -233,20 +208,11 @@ void diagonalize(Matrix& a, Matrix& vectors, std::vector<Real>& values) {
   }
 }
 
-std::vector<std::unique_ptr<std::function<void()>>> jobs;  // kept: a graph runs them again whenever it is launched
-std::mutex adding;
-
-int enqueue(cusolverDnHandle_t handle, std::function<void()> job) {
-  using Launch = int (*)(CUstream, CUhostFn, void*);
-  static const auto launch = reinterpret_cast<Launch>(
-      dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
-  std::lock_guard<std::mutex> hold(adding);
-  jobs.emplace_back(new std::function<void()>(std::move(job)));
-  const auto run = [](void* data) { (*static_cast<std::function<void()>*>(data))(); };
-  return launch && launch(handle->stream, run, jobs.back().get()) == 0 ? success : execution_failed;
+int enqueue(cusolverDnHandle_t handle, std::function<void()> work) {
+  return enqueue_work(handle->stream, std::move(work)) ? success : execution_failed;
 }
 
-// A call's workspace, which the real one writes to.
+// The workspace of a call, which cuSOLVER overwrites.
 struct Workspace {
   void *device, *host;
   size_t device_bytes, host_bytes;
@@ -399,7 +365,7 @@ HOSTCUDA_EXPORT int cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams
     diagonalize(x, columns, found);
     for (int64_t i = 0; i < n; ++i) store(values, type_w, i, found[static_cast<size_t>(i)]);
     if (vectors == kSolverNoVectors)
-      for (Number& each : columns.data) each = 12345;  // what is left there
+      for (Number& each : columns.data) each = 12345;  // undefined content
     columns.save(a, type, lda);
     *info = 0;
   });

@@ -28,8 +28,8 @@ bool known(const StreamHandle* stream) {
 }
 }  // namespace
 
-// The original leaves use of a destroyed stream undefined: it may crash, or affect another stream that has got the
-// same address since. Here it ends the process, so that no test passes by it.
+// Use of a destroyed stream is undefined in CUDA: it may crash, or affect another stream at the same address. Here it ends
+// the process, so that a test finds it.
 int resolve(CUstream stream, StreamHandle** out, const char* function) {
   const uintptr_t handle = reinterpret_cast<uintptr_t>(stream);
   if (handle <= 2) {
@@ -112,10 +112,10 @@ int put(StreamHandle* stream, std::function<void()> action) {
   depend(*operation, stream->last);
   StreamHandle* legacy = machine.legacy[stream->device].get();
   if (stream == legacy) {
-    // Work there would make the captured streams wait for something outside the graph.
+    // Work on the legacy stream would make the captured streams wait for something outside the graph.
     for (StreamHandle* other : all_streams(stream->device))
       if (other->capture && is_blocking(other)) return other->capture->invalid = true, kCaptureImplicit;
-    // It waits for every blocking stream, and they for it.
+    // The legacy stream synchronizes with all blocking streams.
     for (StreamHandle* other : all_streams(stream->device))
       if (is_blocking(other)) depend(*operation, other->last);
   } else if (is_blocking(stream)) {
@@ -152,22 +152,22 @@ using namespace dlt::cuda;
 HOSTCUDA_EXPORT CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  auto* made = new StreamHandle;
-  made->device = current()->device;
-  made->flags = flags;
-  made->priority = std::clamp(priority, -5, 0);
-  made->id = next_stream_id++;
-  machine.streams[made->device].push_back(made);
-  machine.destroyed.erase(made);
+  auto* created = new StreamHandle;
+  created->device = current()->device;
+  created->flags = flags;
+  created->priority = std::clamp(priority, -5, 0);
+  created->id = next_stream_id++;
+  machine.streams[created->device].push_back(created);
+  machine.destroyed.erase(created);
   ++machine.statistics.streams_live;
-  *stream = made;
+  *stream = created;
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   return cuStreamCreateWithPriority(stream, flags, 0);
 }
 
-// Returns at once; the work that is enqueued still runs.
+// Returns at once; enqueued work still runs.
 HOSTCUDA_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
   HOSTCUDA_ENTER;
   if (reinterpret_cast<uintptr_t>(stream) <= 2) return kInvalidHandle;
@@ -219,30 +219,13 @@ HOSTCUDA_EXPORT CUresult cuStreamQuery(CUstream handle) {
   return done ? kSuccess : kNotReady;
 }
 
-HOSTCUDA_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_RESOLVE(handle, stream);
-  *flags = stream->flags;
-  return kSuccess;
-}
-HOSTCUDA_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_RESOLVE(handle, stream);
-  *priority = stream->priority;
-  return kSuccess;
-}
-HOSTCUDA_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_RESOLVE(handle, stream);
-  *context = machine.contexts[stream->device].get();
-  return kSuccess;
-}
-HOSTCUDA_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_RESOLVE(handle, stream);
-  *device = stream->device;
-  return kSuccess;
-}
+HOSTCUDA_GETTER(cuStreamGetFlags, (CUstream handle, unsigned* flags), HOSTCUDA_RESOLVE(handle, stream); *flags = stream->flags)
+HOSTCUDA_GETTER(cuStreamGetPriority, (CUstream handle, int* priority), HOSTCUDA_RESOLVE(handle, stream);
+                *priority = stream->priority)
+HOSTCUDA_GETTER(cuStreamGetCtx, (CUstream handle, CUcontext* context), HOSTCUDA_RESOLVE(handle, stream);
+                *context = machine.contexts[stream->device].get())
+HOSTCUDA_GETTER(cuStreamGetDevice, (CUstream handle, CUdevice* device), HOSTCUDA_RESOLVE(handle, stream);
+                *device = stream->device)
 HOSTCUDA_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   HOSTCUDA_ENTER;
   HOSTCUDA_RESOLVE(handle, stream);
@@ -278,7 +261,7 @@ HOSTCUDA_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle) {
     event->frontier = stream->frontier;
     return kSuccess;
   }
-  // Time is virtual: each recorded event is one microsecond later, when its turn comes.
+  // Time is virtual: each recorded event is one microsecond after the one before it.
   if (const int result = put(stream, nullptr)) return result;
   event->at = stream->last;
   event->time = machine.clock += 0.001;
@@ -287,7 +270,7 @@ HOSTCUDA_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle) {
 HOSTCUDA_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
   return cuEventRecord(event, stream);
 }
-// All work of a context, on every stream. From driver 12.5 on.
+// Record all work of a context, on every stream. From driver 12.5 on.
 HOSTCUDA_EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
   HOSTCUDA_ENTER;
   HOSTCUDA_STARTED;
@@ -306,21 +289,21 @@ HOSTCUDA_EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
   event->time = machine.clock += 0.001;
   return kSuccess;
 }
-// An event in a capture stands for nodes of a graph, not for a point in time.
-static int spoil(const EventHandle& event) {
+// An event in a capture represents nodes of a graph, not a point in time.
+static int invalidate(const EventHandle& event) {
   if (GraphHandle* graph = capture_in_progress(event.capture)) graph->invalid = true;
   return kCapturedEvent;
 }
 HOSTCUDA_EXPORT CUresult cuEventQuery(CUevent event) {
   HOSTCUDA_ENTER;
-  if (event->capture) return spoil(*event);
+  if (event->capture) return invalidate(*event);
   HOSTCUDA_NOT_IN_CAPTURE;
   run_some();
   return !event->at || event->at->done ? kSuccess : kNotReady;
 }
 HOSTCUDA_EXPORT CUresult cuEventSynchronize(CUevent event) {
   HOSTCUDA_ENTER;
-  if (event->capture) return spoil(*event);
+  if (event->capture) return invalidate(*event);
   HOSTCUDA_NOT_IN_CAPTURE;
   ++machine.statistics.synchronisations;
   run(OperationPointer(event->at));
