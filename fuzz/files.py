@@ -26,9 +26,9 @@ import warnings
 
 import ml_dtypes
 import numpy as np
-from dltensor.io._safetensors_header import DTYPES as SAFETENSORS
 
 import dltensor as dl
+from dltensor.io._safetensors_header import DTYPES as SAFETENSORS
 
 assert ml_dtypes  # np.load knows the names of its types once it is imported
 BITS = {code: dl.DTYPES[name].bits for code, name in SAFETENSORS.items()}

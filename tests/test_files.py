@@ -11,11 +11,11 @@ import zipfile
 import ml_dtypes
 import numpy as np
 import pytest
-from dltensor.io._safetensors_header import DTYPES as SAFETENSORS
 
 import dltensor as dl
 from dltensor._core.types import DTYPES
 from dltensor.io import _sources
+from dltensor.io._safetensors_header import DTYPES as SAFETENSORS
 
 assert ml_dtypes  # np.load knows its names once it is imported
 OF_SAFETENSORS = set(SAFETENSORS.values())

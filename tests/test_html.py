@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from dltensor._core.views import shares_elements
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dltensor as dl
 from dltensor._core.html import CELLS, LINES, Memory, contiguity, drawing, layout_word, size_words
+from dltensor._core.views import shares_elements
 
 GRID = dl.from_dlpack(np.arange(24, dtype=np.int16).reshape(4, 6))
 

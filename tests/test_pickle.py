@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from dltensor._core.views import as_strided, from_raw, raw_bytes
 
 import dltensor as dl
 from dltensor._core.pickling import rebuild
+from dltensor._core.views import as_strided, from_raw, raw_bytes
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 

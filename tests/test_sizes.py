@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from dltensor._core.views import as_strided, from_raw
 
 import dltensor as dl
+from dltensor._core.views import as_strided, from_raw
 
 # Views that repeat one byte: any extent without memory.
 BYTE = dl.zeros((), dtype="uint8")

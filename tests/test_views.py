@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from dltensor._core.views import as_strided, element_bytes, from_raw, raw_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib import stride_tricks
@@ -14,6 +13,7 @@ from numpy.lib import stride_tricks
 import dltensor as dl
 from dltensor import layout
 from dltensor._core.types import COMPUTED
+from dltensor._core.views import as_strided, element_bytes, from_raw, raw_bytes
 
 small = st.integers(-7, 7)
 
