@@ -17,12 +17,12 @@ def _read(t, func, position=None):
         raise TypeError(f"{func}: {place}expected a tensor with DLPack, got {type(t).__qualname__}") from None
 
 
-def check_tensor(t, min_size=0, contiguous=False):
+def check_tensor(t, min_size: int = 0, contiguous=False):
     """Check that an argument is a tensor, has enough elements, and is contiguous if required.
 
     Parameters
     ----------
-    t : array_like
+    t : array_like or None
         Argument to check.
     min_size : int, default 0
         Minimum number of elements.

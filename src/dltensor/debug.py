@@ -138,7 +138,7 @@ class Trace:
     (1, 0, 1)
     """
 
-    def __init__(self, capacity):
+    def __init__(self, capacity: int):
         self._capacity = capacity
         self._events = []
         self._running = False
@@ -156,7 +156,7 @@ class Trace:
         self._events, self.lost, self._running = [], 0, True
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         if not self._running:
             raise RuntimeError("trace: this trace is not running; enter it with a with block")
         _debug.stop()
@@ -174,7 +174,7 @@ class Trace:
             self._names |= {thread.native_id: thread.name for thread in threading.enumerate()}
 
     @property
-    def events(self):
+    def events(self) -> list[Event]:
         """Events so far, a list of `Event`, oldest first.
 
         Examples
@@ -202,7 +202,7 @@ class Trace:
         return exports, blocks
 
     @property
-    def outstanding(self):
+    def outstanding(self) -> list[Event]:
         """Exports that are not returned, a list of `Event`.
 
         Examples
@@ -215,7 +215,7 @@ class Trace:
         return list(self._still_out()[0].values())
 
     @property
-    def alive(self):
+    def alive(self) -> list[Event]:
         """Blocks made since the start of the trace that are alive, a list of `Event`.
 
         Examples
@@ -284,7 +284,7 @@ class _Numbers:
         return self._known[address]
 
 
-def trace(capacity=_CAPACITY):
+def trace(capacity: int = _CAPACITY):
     """Trace the lifetime of every memory block while a ``with`` block runs.
 
     Each event is recorded with its thread and whether the thread held the GIL. A trace that is not running costs one

@@ -538,7 +538,7 @@ cdef Tensor _as_tensors(Tensor t, _Schema schema, str func):
     return permute_for(func, t, (0, *[place + 1 for place in order]))
 
 
-def from_arrow(obj, /, *, copy=None):
+def from_arrow(obj: SupportsArrowArray | SupportsArrowDeviceArray | SupportsArrowStream, /, *, copy=None):
     """Return an array of Arrow as a tensor.
 
     Parameters

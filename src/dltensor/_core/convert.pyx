@@ -434,7 +434,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
     Parameters
     ----------
-    x : array_like
+    x : array_like or capsule
         Object with an exchange table on its type or with ``__dlpack__`` of any version, or a DLPack capsule.
     device : device_like, optional
         Device of the result; None leaves the data where it is.
@@ -529,7 +529,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 
     Parameters
     ----------
-    obj : array_like, number or nested sequence of numbers
+    obj : array_like, number, nested sequence of numbers or capsule
         A tensor of any framework (exchange table, ``__dlpack__``), an object with the buffer protocol,
         ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a column of pandas, polars or pyarrow, a
         number, or nested sequences of numbers.
@@ -725,7 +725,8 @@ cdef class _Keeper:
             deleter()
 
 
-def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=None, deleter=None, readonly=False):
+def wrap(ptr: int, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=None,
+         deleter: Callable[[], Any] | None = None, readonly=False):
     """Make a tensor over foreign memory from its address.
 
     Parameters

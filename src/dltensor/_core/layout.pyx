@@ -129,7 +129,7 @@ def numel(shape):
 
     Parameters
     ----------
-    shape : sequence of int
+    shape : iterable of int
         Shape of the tensor.
 
     Returns
@@ -163,7 +163,7 @@ def nbytes(shape, dtype):
 
     Parameters
     ----------
-    shape : sequence of int
+    shape : iterable of int
         Shape of the tensor.
     dtype : dtype_like
         Element type.
@@ -220,7 +220,7 @@ def contiguous_strides(shape, order="C"):
 
     Parameters
     ----------
-    shape : sequence of int
+    shape : iterable of int
         Shape of the tensor.
     order : {"C", "F"}, default "C"
         Whether the last index ("C") or the first ("F") varies fastest.
@@ -260,9 +260,9 @@ def is_contiguous(shape, strides, order="C"):
 
     Parameters
     ----------
-    shape : sequence of int
+    shape : iterable of int
         Shape of the tensor.
-    strides : sequence of int
+    strides : iterable of int
         Strides in elements.
     order : {"C", "F"}, default "C"
         Whether the last index ("C") or the first ("F") varies fastest.
@@ -306,7 +306,7 @@ def broadcast_shapes(*shapes, align="trailing"):
 
     Parameters
     ----------
-    *shapes : sequence of int
+    *shapes : iterable of int
         Shapes to broadcast.
     align : {"trailing", "leading"}, default "trailing"
         Whether the last dimensions are aligned, as in NumPy, or the first.
@@ -375,9 +375,9 @@ def broadcast_strides(shape, strides, to, align="trailing"):
 
     Parameters
     ----------
-    shape, strides : sequence of int
+    shape, strides : iterable of int
         Shape and strides, in elements, of the tensor.
-    to : sequence of int
+    to : iterable of int
         Shape to which it is broadcast.
     align : {"trailing", "leading"}, default "trailing"
         Whether the last dimensions are aligned, as in NumPy, or the first.
@@ -426,9 +426,9 @@ def coalesce(shape, strides_per_operand):
 
     Parameters
     ----------
-    shape : sequence of int
+    shape : iterable of int
         Common shape of the operands.
-    strides_per_operand : sequence of sequence of int
+    strides_per_operand : iterable of iterable of int
         Strides of each operand, in elements.
 
     Returns
@@ -472,9 +472,9 @@ def extent(shape, strides):
 
     Parameters
     ----------
-    shape : sequence of int
+    shape : iterable of int
         Shape of the tensor.
-    strides : sequence of int
+    strides : iterable of int
         Strides in elements.
 
     Returns
@@ -505,12 +505,12 @@ def extent(shape, strides):
     return found.low, found.high
 
 
-def array_equals(first, second, start=0, stop=None):
+def array_equals(first, second, start: int = 0, stop: int | None = None):
     """Test whether two shapes, or two strides, are equal in a range of dimensions; an empty range is equal.
 
     Parameters
     ----------
-    first, second : sequence of int
+    first, second : iterable of int
         Shapes or strides to compare.
     start : int, default 0
         First dimension of the range.
@@ -544,12 +544,12 @@ def array_equals(first, second, start=0, stop=None):
     return _tuple(&a)[start:stop] == _tuple(&b)[start:stop]
 
 
-def create_output_tensor(tensors, *, align="trailing", dtype=None, device=None):
+def create_output_tensor(tensors: Iterable[TensorLike | None], *, align="trailing", dtype=None, device=None):
     """Return an uninitialized tensor of the shape to which all tensors broadcast.
 
     Parameters
     ----------
-    tensors : sequence of array_like
+    tensors : iterable of array_like
         Operands; None stands for an operand that is not given.
     align : {"trailing", "leading"}, default "trailing"
         Whether the last dimensions are aligned, as in NumPy, or the first.

@@ -998,7 +998,7 @@ cdef class Tensor:
     # what it is
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Extents of the dimensions, a tuple of int.
 
         Examples
@@ -1009,7 +1009,7 @@ cdef class Tensor:
         return as_tuple(self.impl.dl.ndim, self.impl.dl.shape)
 
     @property
-    def strides(self):
+    def strides(self) -> tuple[int, ...]:
         """Strides of the dimensions, in elements (not bytes), a tuple of int.
 
         Examples
@@ -1020,7 +1020,7 @@ cdef class Tensor:
         return as_tuple(self.impl.dl.ndim, self.impl.dl.strides)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Number of dimensions, from 0 to 64.
 
         Examples
@@ -1031,7 +1031,7 @@ cdef class Tensor:
         return self.impl.dl.ndim
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """Element type, a `DType`.
 
         Examples
@@ -1042,7 +1042,7 @@ cdef class Tensor:
         return dtype_of(self.impl.dl.dtype)
 
     @property
-    def device(self):
+    def device(self) -> Device:
         """Device of the memory, a `Device`.
 
         Examples
@@ -1053,7 +1053,7 @@ cdef class Tensor:
         return device_of(self.impl.dl.device)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of elements.
 
         Examples
@@ -1064,7 +1064,7 @@ cdef class Tensor:
         return _size(&self.impl.dl)
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Size of one element in bytes, rounded up for packed dtypes.
 
         Examples
@@ -1075,7 +1075,7 @@ cdef class Tensor:
         return item_bytes(self.impl.dl.dtype)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Size of the elements in bytes when they are contiguous; packed dtypes are counted packed.
 
         Examples
@@ -1086,7 +1086,7 @@ cdef class Tensor:
         return _bytes(&self.impl.dl, _size(&self.impl.dl), self.impl.flags)
 
     @property
-    def data_ptr(self):
+    def data_ptr(self) -> int:
         """Address of the first element, or the handle on devices whose ``data`` field is a handle.
 
         Examples
@@ -1098,7 +1098,7 @@ cdef class Tensor:
         return <size_t>self.impl.dl.data
 
     @property
-    def byte_offset(self):
+    def byte_offset(self) -> int:
         """Offset of the first element in bytes from the start of the memory block.
 
         Examples
@@ -1111,7 +1111,7 @@ cdef class Tensor:
         return <char*>self.impl.dl.data - <char*>self.impl.block.data
 
     @property
-    def is_contiguous(self):
+    def is_contiguous(self) -> bool:
         """True if the elements are contiguous in C order. Strides of dimensions of one element are ignored.
 
         Examples
@@ -1122,7 +1122,7 @@ cdef class Tensor:
         return is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides)
 
     @property
-    def readonly(self):
+    def readonly(self) -> bool:
         """True if the tensor is read-only.
 
         Examples
@@ -1133,7 +1133,7 @@ cdef class Tensor:
         return self.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
 
     @property
-    def is_shared(self):
+    def is_shared(self) -> bool:
         """True if the memory is shared memory, which other processes receive without a copy; see `share`.
 
         Examples
@@ -1145,7 +1145,7 @@ cdef class Tensor:
         return is_shared_block(self.impl.block)
 
     @property
-    def flags(self):
+    def flags(self) -> Flags:
         """DLPack flags, a `Flags`, as the producer or this package set them, with NumPy's names for the layout.
 
         Examples
@@ -1157,7 +1157,7 @@ cdef class Tensor:
         return flags_with_layout(self.impl.flags, _is_contiguous_in(self, False), _is_contiguous_in(self, True))
 
     @property
-    def T(self):
+    def T(self) -> Tensor:
         """The transposed matrix, a view.
 
         Raises
@@ -1180,7 +1180,7 @@ cdef class Tensor:
         return _swap_last(self)
 
     @property
-    def mT(self):
+    def mT(self) -> Tensor:
         """View with the last two dimensions swapped.
 
         Raises
@@ -1236,7 +1236,7 @@ cdef class Tensor:
             raise TypeError("len: a tensor of 0 dimensions has no length")
         return self.impl.dl.shape[0]
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Index) -> Tensor:
         cdef Place place
         if PyLong_CheckExact(key) and self.impl.dl.ndim > 0 and self.impl.dl.dtype.bits & 7 == 0:
             return _row(self, checked_index(key, self.impl.dl.shape[0], 0))
@@ -1244,7 +1244,7 @@ cdef class Tensor:
             return operations.get_indexed(self, key)
         return view_of(self, &place)
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Index, value: Operand) -> None:
         cdef Place place
         if locate(&self.impl.dl, key, &place):
             operations.set_indexed(self, key, value)
@@ -1254,7 +1254,7 @@ cdef class Tensor:
     def __delitem__(self, key):
         raise TypeError("__delitem__: elements of a tensor cannot be deleted; index the ones to keep")
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         if self.impl.dl.ndim == 0:
             raise TypeError("iter: a tensor of 0 dimensions cannot be iterated over")
         rows = <_Rows>_Rows.__new__(_Rows)
@@ -1424,7 +1424,7 @@ cdef class Tensor:
 
     # elements chosen
 
-    def take(self, indices, axis=None):
+    def take(self, indices: TensorLike | Sequence[int] | int, axis=None):
         """Return the elements at positions along an axis; see `dltensor.take`.
 
         Parameters
@@ -1755,7 +1755,7 @@ cdef class Tensor:
 
         Parameters
         ----------
-        *axes : int, or one sequence of int
+        *axes : int, sequence of int or None
             For each dimension of the result, the dimension of this tensor that it is. Without arguments the order is
             reversed.
 
@@ -1802,7 +1802,7 @@ cdef class Tensor:
 
         Parameters
         ----------
-        *dims : int, or one sequence of int
+        *dims : int or sequence of int
             For each dimension of the result, the dimension of this tensor that it is.
 
         Returns
@@ -1839,7 +1839,7 @@ cdef class Tensor:
 
         Parameters
         ----------
-        axis : int, tuple of int or None, default None
+        axis : int, sequence of int or None, default None
             Dimensions to remove; None removes all that have one element.
 
         Returns
@@ -1896,7 +1896,7 @@ cdef class Tensor:
 
         Parameters
         ----------
-        *shape : int, or one sequence of int
+        *shape : int or sequence of int
             New shape. One extent may be -1; it is computed from the others.
         copy : bool, optional
             None copies only if no view has the new shape, True always copies, False never does.
@@ -2157,7 +2157,7 @@ cdef class Tensor:
         """
         return on_device(self, "cpu", "cpu")
 
-    def cuda(self, device=None):
+    def cuda(self, device: DeviceLike | int | None = None):
         """Return the tensor on a CUDA device, as ``to("cuda")`` does.
 
         Parameters
@@ -2289,7 +2289,7 @@ cdef class Tensor:
         from .format import format_tensor
         return format_tensor(self, spec)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from .html import html_tensor
         return html_tensor(self)
 
@@ -2342,7 +2342,7 @@ cdef class Tensor:
 
         Returns
         -------
-        tuple of int
+        tuple of two ints
             ``(device_type, device_id)``.
 
         Notes
@@ -2358,17 +2358,17 @@ cdef class Tensor:
             return _CPU
         return <int>self.impl.dl.device.device_type, self.impl.dl.device.device_id
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: int | None = None, max_version=None, dl_device=None, copy=None):
         """Export the tensor as a DLPack capsule.
 
         Parameters
         ----------
         stream : int, optional
             Stream of the consumer. None or -1 for host memory.
-        max_version : tuple of int, optional
+        max_version : tuple of two ints, optional
             Newest DLPack version, ``(major, minor)``, that the consumer supports. None or major 0 gives the struct of
             DLPack before 1.0.
-        dl_device : tuple of int, optional
+        dl_device : tuple of two ints, optional
             Device, ``(device_type, device_id)``, on which the consumer needs the data; None exports without a copy.
         copy : bool, optional
             True always copies (and sets the flag IS_COPIED), False never does.
@@ -2440,7 +2440,7 @@ cdef class Tensor:
         from .arrow import export_arrow
         return export_arrow(self, requested_schema)
 
-    def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+    def __arrow_c_device_array__(self, requested_schema=None, **kwargs: None):
         """Export a tensor of the host by Arrow's C device data interface.
 
         Parameters
@@ -2496,28 +2496,28 @@ cdef class Tensor:
 
     __array_ufunc__ = _UfuncMethod()
 
-    def __array_function__(self, func, types, args, kwargs):
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Call the function of this package of the same name, else NumPy's on arrays that share the memory."""
         from .._ops.numpy_dispatch import call_function
         return call_function(func, types, args, kwargs)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         from .protocols import to_numpy
         return to_numpy(self, dtype, copy)
 
     @property
-    def __array_interface__(self):
+    def __array_interface__(self) -> dict[str, Any]:
         from .protocols import array_interface
         return array_interface(self)
 
     @property
-    def __cuda_array_interface__(self):
+    def __cuda_array_interface__(self) -> dict[str, Any]:
         if self.impl.dl.device.device_type != kDLCUDA and self.impl.dl.device.device_type != kDLCUDAManaged:
             raise AttributeError(f"__cuda_array_interface__: the data is on {self.device}")
         from .protocols import cuda_array_interface
         return cuda_array_interface(self)
 
-    def __array_namespace__(self, *, api_version=None):
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         from .._ops.array_api import namespace
         return namespace(api_version)
 
@@ -2525,7 +2525,7 @@ cdef class Tensor:
         from .pickling import reduce_tensor
         return reduce_tensor(self, protocol)
 
-    def __dask_tokenize__(self):
+    def __dask_tokenize__(self) -> tuple[object, ...]:
         """Return what names the tensor in a graph of Dask; the first call registers tensors with Dask's dispatches."""
         from ..distributed._registration import token_of
         return token_of(self)

@@ -271,7 +271,7 @@ cdef class DType:
                              f"({dlt_code(self.value.code).name.decode()}), got {bits}")
 
     @property
-    def code(self):
+    def code(self) -> DataTypeCode | int:
         """Type code: a `DataTypeCode` if the standard has one, else an int.
 
         Examples
@@ -285,7 +285,7 @@ cdef class DType:
             return int(self.value.code)
 
     @property
-    def bits(self):
+    def bits(self) -> int:
         """Bits per lane; 64 for complex64.
 
         Examples
@@ -296,7 +296,7 @@ cdef class DType:
         return self.value.bits
 
     @property
-    def lanes(self):
+    def lanes(self) -> int:
         """Number of lanes; 1 except for vector types.
 
         Examples
@@ -307,7 +307,7 @@ cdef class DType:
         return self.value.lanes
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Size of one element in bytes: ``(bits * lanes + 7) // 8``.
 
         Examples
@@ -318,7 +318,7 @@ cdef class DType:
         return (self.value.bits * self.value.lanes + 7) // 8
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name: "float32", "float32x4" for vector types, "dtype(99, 8)" for unnamed types.
 
         Examples
@@ -338,7 +338,7 @@ cdef class DType:
 
         Returns
         -------
-        tuple of int
+        tuple of three ints
             ``(code, bits, lanes)``.
 
         Examples
@@ -349,7 +349,7 @@ cdef class DType:
         return int(self.value.code), int(self.value.bits), int(self.value.lanes)
 
     @property
-    def __numpy_dtype__(self):
+    def __numpy_dtype__(self) -> numpy.dtype[Any]:
         """The corresponding NumPy dtype, as ``numpy.dtype(x)`` requests it.
 
         Raises
@@ -369,7 +369,7 @@ cdef class DType:
         return found
 
     @property
-    def dtype(self):
+    def dtype(self) -> numpy.dtype[Any]:
         """The corresponding NumPy dtype, for NumPy before 2.4, which does not read ``__numpy_dtype__``.
 
         Raises
@@ -387,7 +387,7 @@ cdef class DType:
     # Attributes that libraries over NumPy's protocols (Dask, xarray) read.
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """Kind of number, a letter as in NumPy: "b" bool, "i" and "u" integers, "f" floats, "c" complex, "V" other.
 
         Every float has "f", also those that ml_dtypes adds to NumPy, of which some have "V" there.
@@ -406,7 +406,7 @@ cdef class DType:
         return chr(name[0])
 
     @property
-    def type(self):
+    def type(self) -> type[numpy.generic]:
         """Scalar type of the corresponding NumPy dtype.
 
         Raises
@@ -422,7 +422,7 @@ cdef class DType:
         return self.__numpy_dtype__.type
 
     @property
-    def str(self):
+    def str(self) -> str:
         """Array protocol string of the corresponding NumPy dtype.
 
         Raises
@@ -438,7 +438,7 @@ cdef class DType:
         return self.__numpy_dtype__.str
 
     @property
-    def char(self):
+    def char(self) -> str:
         """Character of the corresponding NumPy dtype.
 
         Raises
@@ -454,7 +454,7 @@ cdef class DType:
         return self.__numpy_dtype__.char
 
     @property
-    def byteorder(self):
+    def byteorder(self) -> str:
         """Byte order as in NumPy: "=" native, or "|" where an element has one byte.
 
         Examples
@@ -465,7 +465,7 @@ cdef class DType:
         return "=" if self.itemsize > 1 else "|"
 
     @property
-    def isnative(self):
+    def isnative(self) -> bool:
         """True if the byte order is native: always.
 
         Examples
@@ -476,7 +476,7 @@ cdef class DType:
         return True
 
     @property
-    def hasobject(self):
+    def hasobject(self) -> bool:
         """True if elements are Python objects: never.
 
         Examples
@@ -487,7 +487,7 @@ cdef class DType:
         return False
 
     @property
-    def fields(self):
+    def fields(self) -> None:
         """Fields of a structured dtype: None, as there are none.
 
         Examples
@@ -498,7 +498,7 @@ cdef class DType:
         return None
 
     @property
-    def names(self):
+    def names(self) -> None:
         """Names of the fields of a structured dtype: None, as there are none.
 
         Examples
@@ -509,7 +509,7 @@ cdef class DType:
         return None
 
     @property
-    def metadata(self):
+    def metadata(self) -> None:
         """Metadata of a NumPy dtype: None, as there is none.
 
         Examples
@@ -763,7 +763,7 @@ def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
     return str(dtype_of(DLDataType(code=code, bits=bits, lanes=lanes)))
 
 
-def as_dtype(x, str where="as_dtype"):
+def as_dtype(x: DTypeLike | str, str where="as_dtype"):
     """Convert a dtype_like to a `DType`.
 
     Parameters
@@ -873,7 +873,7 @@ cdef class Device:
         self.value = value
 
     @property
-    def type(self):
+    def type(self) -> DeviceType | int:
         """Device type: a `DeviceType`, or an int if the standard has no such number.
 
         Examples
@@ -887,7 +887,7 @@ cdef class Device:
             return <int32_t>self.value.device_type
 
     @property
-    def id(self):
+    def id(self) -> int:
         """Device number; 0 for host memory.
 
         Examples
@@ -902,7 +902,7 @@ cdef class Device:
 
         Returns
         -------
-        tuple of int
+        tuple of two ints
             ``(device_type, device_id)``.
 
         Examples
@@ -1025,7 +1025,7 @@ cdef object read_numpy_flag(object x, str func):
     raise TypeError(f"{func}: copy must be True, False or None, got {quoted(x, 80)}")
 
 
-def as_device(x, str where="as_device"):
+def as_device(x: DeviceLike | str, str where="as_device"):
     """Convert a device_like to a `Device`.
 
     Parameters

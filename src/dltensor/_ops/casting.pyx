@@ -308,7 +308,7 @@ def clip(x, /, min=None, max=None, *, out=None):
 
     Parameters
     ----------
-    x : array_like
+    x : array_like or number
         Tensor, or any object that supports DLPack, of bool, integer or float dtype.
     min, max : array_like, number or None
         Limits, which broadcast and promote with `x`. None means no limit. Where `min` exceeds `max`, the result is

@@ -86,9 +86,9 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     ----------
     a, b : array_like or number
         Tensors, objects that support DLPack, or numbers; they broadcast.
-    rtol : float or array_like, default 1e-05
+    rtol : array_like or number, default 1e-05
         Tolerance as a part of the absolute value of `b`; several broadcast with the operands.
-    atol : float or array_like, default 1e-08
+    atol : array_like or number, default 1e-08
         Tolerance beside that; several broadcast with the operands.
     equal_nan : bool, default False
         Take NaN as close to NaN.
@@ -139,9 +139,9 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     ----------
     a, b : array_like or number
         Tensors, objects that support DLPack, or numbers; they broadcast.
-    rtol : float or array_like, default 1e-05
+    rtol : array_like or number, default 1e-05
         Tolerance as a part of the absolute value of `b`; several broadcast with the operands.
-    atol : float or array_like, default 1e-08
+    atol : array_like or number, default 1e-08
         Tolerance beside that; several broadcast with the operands.
     equal_nan : bool, default False
         Take NaN as close to NaN.

@@ -258,7 +258,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
         Tensors, or any objects that support DLPack. Their dtypes are promoted. Extents of 1 broadcast.
     out : array_like, optional
         Writable tensor of the shape and dtype of the result; overwritten and returned.
-    optimize : bool, "greedy" or path, default True
+    optimize : bool, {"greedy"} or contraction path, default True
         Order of the products. True and "greedy" multiply the pair first that frees the most elements, False the first
         with the second and so on. A path is a list of tuples of positions, as ``numpy.einsum_path`` and opt_einsum
         return it.

@@ -994,7 +994,7 @@ cdef object _deliver(Tensor result, object out, Tensor target, str func):
     return deliver(result, target, out, func)
 
 
-def take(x, indices, /, *, axis=None, out=None):
+def take(x, indices: TensorLike | Sequence[int] | int, /, *, axis=None, out=None):
     """Return the elements at positions along an axis, as ``x[..., indices, ...]`` does.
 
     Parameters

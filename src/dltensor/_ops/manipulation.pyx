@@ -419,7 +419,7 @@ def expand_dims(x, /, axis=0):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    axis : int or tuple of int, default 0
+    axis : int or sequence of int, default 0
         Positions of the new dimensions in the result.
 
     Returns
@@ -480,7 +480,7 @@ def squeeze(x, /, axis=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    axis : int, tuple of int or None, default None
+    axis : int, sequence of int or None, default None
         Dimensions to remove; None removes all that have one element.
 
     Returns
@@ -518,7 +518,7 @@ def flip(x, /, axis=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    axis : int, tuple of int or None, default None
+    axis : int, sequence of int or None, default None
         Dimensions to reverse; None reverses every dimension.
 
     Returns
@@ -566,7 +566,7 @@ def permute_dims(x, /, axes):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    axes : tuple of int
+    axes : sequence of int
         For each dimension of the result, the dimension of `x` that it is.
 
     Returns
@@ -607,9 +607,9 @@ def moveaxis(x, source, destination, /):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    source : int or tuple of int
+    source : int or sequence of int
         Dimensions to move.
-    destination : int or tuple of int
+    destination : int or sequence of int
         Their positions in the result; as many as in `source`.
 
     Returns
@@ -730,9 +730,9 @@ def roll(x, /, shift, axis=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    shift : int or tuple of int
+    shift : int or sequence of int
         Number of positions toward higher indices, one for each axis.
-    axis : int, tuple of int or None, default None
+    axis : int, sequence of int or None, default None
         Dimensions along which to shift. None shifts the elements in C order and keeps the shape. The shifts of a
         dimension that is named twice are added.
 
@@ -810,7 +810,7 @@ def repeat(x, repeats, /, axis=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    repeats : int, or array_like of int
+    repeats : int, array_like of int or nested sequence of int
         Number of repetitions: one for all elements, or one for each position along `axis`, of shape ``(n,)``.
     axis : int or None, default None
         Dimension along which to repeat. None repeats the elements in C order.
@@ -916,7 +916,7 @@ def tile(x, repetitions, /):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    repetitions : int or tuple of int
+    repetitions : int or sequence of int
         Number of repetitions along each dimension. If it and the shape differ in length, ones are prepended to the
         shorter of them.
 

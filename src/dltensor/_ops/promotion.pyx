@@ -34,7 +34,7 @@ def _levels():
     return found
 
 
-def cpu_features():
+def cpu_features() -> _Features:
     """Return the instruction set that the CPU loops use, and the available ones.
 
     Returns

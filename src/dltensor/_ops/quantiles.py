@@ -267,7 +267,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
         Tensor, or any object that supports DLPack, of bool, integer or float dtype and any shape.
     bins : int or array_like, default 10
         Number of bins of equal width, or their ascending edges. A bin holds its lower edge; the last holds both.
-    range : tuple of float, optional
+    range : tuple of two floats, optional
         Lower and upper edge of equal bins; the least and the greatest element where it is not given.
     density : bool, default False
         Return densities: the integral over the range is 1.

@@ -44,7 +44,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     ----------
     x1 : array_like
         One-dimensional and ascending, or put in that order by `sorter`; of bool, integer or float dtype.
-    x2 : array_like or number
+    x2 : array_like or float
         Values to find places for; of any shape.
     side : {'left', 'right'}, default 'left'
         Whether a value goes before or after those equal to it.

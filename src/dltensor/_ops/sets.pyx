@@ -127,7 +127,7 @@ cdef tuple _unique_complex(Tensor t, str func):
     return take(t.reshape((-1,)), indices), indices, inverse, counts
 
 
-def unique_all(x, /):
+def unique_all(x, /) -> UniqueAll:
     """Return the distinct values, where each is first, where each element's value is, and how often each occurs.
 
     Parameters
@@ -171,7 +171,7 @@ def unique_all(x, /):
     return UniqueAll._make(_unique(x, VALUES | INDICES | INVERSE | COUNTS, "unique_all"))
 
 
-def unique_counts(x, /):
+def unique_counts(x, /) -> UniqueCounts:
     """Return the distinct values and how often each occurs.
 
     Parameters
@@ -212,7 +212,7 @@ def unique_counts(x, /):
     return UniqueCounts(values, counts)
 
 
-def unique_inverse(x, /):
+def unique_inverse(x, /) -> UniqueInverse:
     """Return the distinct values and where each element's value is.
 
     Parameters

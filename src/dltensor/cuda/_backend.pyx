@@ -326,7 +326,7 @@ cdef class Transfer:
             destroy_event(self.ordinal, self.event)
 
     @property
-    def done(self):
+    def done(self) -> bool:
         """True if the copy is complete; never waits."""
         if self.event == NULL:
             return True
@@ -352,7 +352,7 @@ cdef class Transfer:
                 status = synchronize_event(self.ordinal, self.event)
             check(status)
 
-    def result(self):
+    def result(self) -> NDArray[Any]:
         """Wait, then return the NumPy array, the same one each time. Its memory is page-locked.
 
         Raises

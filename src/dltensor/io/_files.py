@@ -54,7 +54,7 @@ class TensorFile:
 
     Parameters
     ----------
-    file : path_like, binary file object, bytes, bytearray or memoryview
+    file : path_like, readable binary file, bytes, bytearray or memoryview
         The file.
     mmap : {"auto", True, False}
         As for `load`.
@@ -106,7 +106,7 @@ class TensorFile:
             raise
 
     @property
-    def path(self):
+    def path(self) -> str | bytes | None:
         """Path of the file, as it was given; None for file objects and bytes.
 
         Examples
@@ -136,7 +136,7 @@ class TensorFile:
         return self._format.name
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of the tensors, in the order of the file; ``["arr_0"]`` for a .npy file.
 
         Examples
@@ -151,7 +151,7 @@ class TensorFile:
         return list(self._format.names)
 
     @property
-    def metadata(self):
+    def metadata(self) -> dict[str, str]:
         """Metadata, a dictionary of str; empty where the format has none.
 
         Examples
@@ -171,7 +171,7 @@ class TensorFile:
     def __iter__(self):
         return iter(self.names)
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         return name in self._format
 
     def __repr__(self):
@@ -284,7 +284,7 @@ class TensorFile:
         ----------
         name : str, optional
             May be left out where the file has one tensor.
-        out : Tensor or writable array_like, optional
+        out : writable array_like, optional
             Tensor of the same shape, which is written; elements of another type are converted.
 
         Returns
@@ -384,7 +384,7 @@ def open_file(file, *, mmap="auto", mode="r"):
 
     Parameters
     ----------
-    file : path_like, binary file object, bytes, bytearray or memoryview
+    file : path_like, readable binary file, bytes, bytearray or memoryview
         The file; its contents say the format. A file object is read from where it stands and is not closed; do not
         move it while the file is open.
     mmap : {"auto", True, False}, default "auto"
@@ -432,7 +432,7 @@ def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False
 
     Parameters
     ----------
-    file : path_like, binary file object, bytes, bytearray or memoryview
+    file : path_like, readable binary file, bytes, bytearray or memoryview
         The file; its contents say the format. A file object is read from where it stands, not closed, and stands behind
         what was read afterwards: several .npy files can follow one another. One that cannot seek is read to its end.
     mmap : {"auto", True, False}, default "auto"
@@ -511,10 +511,10 @@ def save(file, tensors, *, format=None, metadata=None, fsync=False):
 
     Parameters
     ----------
-    file : path_like or binary file object
+    file : path_like or writable binary file
         The file. Its suffix says the format: .npy, .npz or .safetensors. A file object is written from where it stands
         and is not closed; where its ``name`` has no such suffix, `format` says which.
-    tensors : array_like or dict of str to array_like
+    tensors : array_like, nested sequence of numbers or dict of str to these
         One tensor for a .npy file, a dictionary for the others.
     format : {"npy", "npz", "safetensors"}, optional
         Format, whatever the suffix.

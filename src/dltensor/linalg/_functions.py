@@ -245,7 +245,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     ----------
     x : array_like
         Tensor of a float or complex dtype. float16 and bfloat16 are computed in float32.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions of the vectors; several are taken as one. By default all.
     keepdims : bool, default False
         Whether these dimensions stay, with extent 1.
@@ -390,7 +390,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
         Tensor of a float or complex dtype; for `ord` without `axis` of one dimension or two.
     ord : int, float or {"fro", "nuc"}, optional
         As for `vector_norm` and `matrix_norm`. By default the square root of the sum of squares.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         One dimension for norms of vectors, two for those of matrices. By default all.
     keepdims : bool, default False
         Whether these dimensions stay, with extent 1.

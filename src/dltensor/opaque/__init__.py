@@ -28,7 +28,7 @@ __all__ = [
 _ROOT = Path(__file__).resolve().parent.parent
 
 
-def include_dir():
+def include_dir() -> str:
     """Return the include directory for C, C++ and Fortran compilers, which has ``dltensor/array.h``.
 
     Returns
@@ -54,7 +54,7 @@ def include_dir():
     return str(_there(_ROOT / "include", "include_dir"))
 
 
-def library_path():
+def library_path() -> str:
     """Return the path of the shared library that native programs link to.
 
     Returns

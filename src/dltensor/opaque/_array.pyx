@@ -129,7 +129,7 @@ cdef class Callback:
         return DLT_SUCCESS
 
 
-def callback(function, /):
+def callback(function: Callable[..., object], /) -> Callable[..., int]:
     """Wrap a function so that it returns a status code instead of raising.
 
     The result returns 0, or 254 after it stored the exception as the last error of the thread. Use it for functions of
@@ -388,7 +388,7 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
     return t
 
 
-def from_pointer(address, /, *, owner=None, take=False):
+def from_pointer(address: int, /, *, owner=None, take=False):
     """Return a tensor over the memory of the array struct at an address.
 
     The struct is read during the call and not afterwards. The array itself must live as long as the memory of the
@@ -440,7 +440,7 @@ def from_pointer(address, /, *, owner=None, take=False):
     return _read(array, owner, take, "from_pointer")
 
 
-def unwrap(address, /, *, owner=None):
+def unwrap(address: int, /, *, owner=None):
     """Return the object that the array at an address was made from, or a tensor if there is none.
 
     Parameters
@@ -478,7 +478,7 @@ def unwrap(address, /, *, owner=None):
     return _read(array, owner, False, "unwrap") if made_from is None else made_from
 
 
-def hold(address, /, *, owner=None, take=False):
+def hold(address: int, /, *, owner=None, take=False):
     """Return an `OpaqueArray` for the struct at an address, to call its functions from Python.
 
     Parameters
@@ -530,7 +530,7 @@ cdef class OpaqueArray:
 
     Parameters
     ----------
-    obj : array_like
+    obj : array_like, number or nested sequence of numbers
         A tensor of any framework, or anything else that `asarray` takes. Its memory is shared if it has any. A torch
         tensor that requires grad is held as it is, and `unwrap` returns it; its memory is read as that of
         ``obj.detach()``.
@@ -617,7 +617,7 @@ cdef class OpaqueArray:
     # the struct
 
     @property
-    def pointer(self):
+    def pointer(self) -> int:
         """Address of the struct, valid as long as this object lives. Reading it does not transfer ownership.
 
         Examples
@@ -628,7 +628,7 @@ cdef class OpaqueArray:
         """
         return <size_t>&self.impl
 
-    def release(self, into=None):
+    def release(self, into: int | None = None):
         """Transfer ownership of the array: from now on the receiver must call ``destroy``.
 
         Parameters
@@ -675,7 +675,7 @@ cdef class OpaqueArray:
     # attributes
 
     @property
-    def origin(self):
+    def origin(self) -> str:
         """Name of the origin of the array.
 
         Examples
@@ -688,7 +688,7 @@ cdef class OpaqueArray:
         return info.origin_name.decode("utf-8", "replace")
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Extents of the dimensions, a tuple of int.
 
         Examples
@@ -701,7 +701,7 @@ cdef class OpaqueArray:
         return as_tuple(info.ndim, info.shape)
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """Element type, a `DType`.
 
         Examples
@@ -714,7 +714,7 @@ cdef class OpaqueArray:
         return dtype_of(info.dtype)
 
     @property
-    def device(self):
+    def device(self) -> Device:
         """Device of the memory, a `Device`.
 
         Examples
@@ -792,7 +792,7 @@ cdef class OpaqueArray:
             Requested device; None means that of the array.
         stream : int, optional
             Stream of the consumer, passed on unchanged; None for host memory.
-        max_version : tuple of int, default (1, 3)
+        max_version : tuple of two ints, default (1, 3)
             Newest DLPack version, ``(major, minor)``, that the consumer supports.
 
         Returns
@@ -834,7 +834,8 @@ cdef class OpaqueArray:
             stream_pointer = &number
         return capsule_around(_exported(b"as_dlpack", self.array(&use), target, stream_pointer, version))
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> CapsuleType:
         return self.tensor().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self):
@@ -849,7 +850,7 @@ cdef class OpaqueArray:
 
         Parameters
         ----------
-        x : array_like
+        x : array_like, number or nested sequence of numbers
             Tensor of any dtype, shape and device.
 
         Returns
@@ -1069,7 +1070,7 @@ cdef class OpaqueArray:
         ----------
         source : OpaqueArray
             Array to copy from.
-        movements : sequence of tuple of int, or array_like
+        movements : sequence of tuple of five ints, or array_like
             Each ``(sample_in, sample_out, properties_start_in, properties_start_out, properties_length)``. A tensor has
             the shape ``(n, 5)`` and the dtype int64 or uint64; it is read without a copy if it is contiguous.
 

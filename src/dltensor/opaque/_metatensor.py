@@ -94,7 +94,7 @@ def metatensor_block(values, samples, components, properties, *, origin=None):
 
     Parameters
     ----------
-    values : OpaqueArray or array_like
+    values : OpaqueArray, array_like or nested sequence of numbers
         Values of the block. Ownership of an OpaqueArray is transferred, which is possible once.
     samples : metatensor.Labels
         Labels of the first axis.
@@ -151,7 +151,7 @@ def metatensor_labels(names, values, *, assume_unique=False):
     ----------
     names : str or sequence of str
         Names of the columns.
-    values : array_like
+    values : array_like or nested sequence of numbers
         Of shape ``(n, len(names))``; shared if it is int32, else converted.
     assume_unique : bool, default False
         Skip the check that all entries are unique.
@@ -198,7 +198,7 @@ def metatensor_load(path):
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or os.PathLike
         File to read.
 
     Returns

@@ -95,7 +95,7 @@ def philox(counter, key, /):
 
     Returns
     -------
-    tuple of int
+    tuple of four ints
         Four words of 32 bits.
 
     Raises
@@ -228,7 +228,7 @@ cdef class Generator:
         return f"Generator(key={self._key}, stream={self._stream}, position={self._position})"
 
     @property
-    def state(self):
+    def state(self) -> _State:
         """The state, as a dictionary of integers and the algorithm's name.
 
         Returns
@@ -254,7 +254,7 @@ cdef class Generator:
         return {"algorithm": _ALGORITHM, "key": key, "stream": stream, "position": position, "children": spawned}
 
     @state.setter
-    def state(self, value):
+    def state(self, value: _State):
         names = {"algorithm", "key", "stream", "position", "children"}
         if not isinstance(value, dict) or set(value) != names or value["algorithm"] != _ALGORITHM:
             raise ValueError(f"Generator: state: expected a dictionary that the property state returned, with the "
@@ -270,7 +270,7 @@ cdef class Generator:
     def __reduce__(self):
         return Generator, (0,), self.state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: _State):
         self.state = state
 
     cdef uint64_t _reserve(self, int64_t n, int words, str func) except? 0xffffffffffffffff:
@@ -601,7 +601,7 @@ cdef class Generator:
 
         Parameters
         ----------
-        x : int or array_like
+        x : int, array_like or nested sequence of numbers
             Number of integers that begin at 0, or a tensor with at least one dimension.
 
         Returns
@@ -666,13 +666,13 @@ cdef class Generator:
 
         Parameters
         ----------
-        x : int or array_like
+        x : int, array_like or nested sequence of numbers
             Number of integers that begin at 0, or a tensor with at least one dimension.
         shape : int or sequence of int, default ()
             Shape of the result before the other axes of `x`.
         replace : bool, default True
             Whether an entry may be drawn several times.
-        p : array_like, optional
+        p : array_like or nested sequence of numbers, optional
             Weight of each entry, at least 0; the probability is the weight over their sum. By default all are equal.
 
         Returns
