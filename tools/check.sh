@@ -5,7 +5,6 @@ set -eu
 bin=$(realpath "${1:-.venv}")/bin
 cd "$(dirname "$0")/.."
 PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
-stubs="$(find src/dltensor -name "*.pyi" | sort) src/dltensor/typing.py"
 cython="$(find src/dltensor examples -name "*.pyx" -o -name "*.pxd" -o -name "*.pxi" | sort)"
 native="$(find src tests fuzz examples -name "*.h" -o -name "*.hpp" -o -name "*.c" -o -name "*.cc" -o -name "*.cpp" -o -name "*.cuh" | sort)"
 
@@ -32,6 +31,12 @@ rm -rf build/sdist
 mkdir -p build/sdist
 python -c 'import mesonpy; mesonpy.build_sdist("build/sdist")' > build/sdist.log 2>&1 || { cat build/sdist.log; exit 1; }
 twine check --strict build/sdist/*.tar.gz
-MYPYPATH=src mypy --follow-imports=silent $stubs
-mypy --python-executable "$bin/python" tests/typing/uses.py # as users meet the stubs: in the installed package
+# The stubs as users meet them: generated, in the installed package.
+rm -rf build/stubs
+mkdir -p build/stubs
+ln -s "$(python -c 'import dltensor; print(dltensor.__path__[0])')" build/stubs/dltensor
+stubs="$(find -L build/stubs/dltensor -name "*.pyi" | sort) build/stubs/dltensor/typing.py"
+[ "$(echo "$stubs" | wc -l)" -gt 35 ]
+MYPYPATH=build/stubs mypy --follow-imports=silent $stubs
+mypy --python-executable "$bin/python" tests/typing/uses.py
 pyright --pythonpath "$bin/python" $stubs tests/typing/uses.py

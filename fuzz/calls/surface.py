@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be called: every public function, class, method, property and operator, found in the package itself.
 
-The types of parameters come from the stubs that are installed beside the modules, so a new function is covered as soon
-as `make check` is content with it.
+The types of parameters come from the stubs that are generated from the sources, so a new function is covered as soon as
+`make check` is content with it.
 """
 
 import ast
@@ -14,6 +14,7 @@ import math
 import operator
 import pickle
 import re
+import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
@@ -43,9 +44,15 @@ PROTOCOLS = {
 }
 KINDS = inspect.Parameter
 PACKAGE = Path(dl.__file__).parent
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
+
+import stubs  # noqa: E402
+
+# The text of generated stubs by the paths at which they are installed.
+TEXTS = {PACKAGE / path: text for path, text in stubs.stubs()[0].items()}
 FOLDERS = [PACKAGE, PACKAGE / "_core", PACKAGE / "_ops", PACKAGE / "cuda", PACKAGE / "fft", PACKAGE / "opaque"]
 FOLDERS += [PACKAGE / "io", PACKAGE / "linalg", PACKAGE / "shared"]
-STUBS = [*sorted(PACKAGE.rglob("*.pyi")), *(path for folder in FOLDERS for path in sorted(folder.glob("*.py")))]
+STUBS = [*sorted(TEXTS), *(path for folder in FOLDERS for path in sorted(folder.glob("*.py")))]
 STUBS += [PACKAGE / "inspection" / "__init__.py", PACKAGE / "inspection" / "adapter.py"]
 
 
@@ -91,7 +98,7 @@ def definitions(body):
 
 @functools.cache
 def stub_of(path):
-    body = ast.parse(path.read_text()).body
+    body = ast.parse(TEXTS.get(path) or path.read_text()).body
     for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             ALIASES[node.targets[0].id] = node.value

@@ -9,12 +9,25 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 from ._core.tensor import Tensor
-from ._core.types import Device, DeviceType, DType
+from ._core.types import DTYPES, SPELLINGS, Device, DeviceType, DType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # part of type checkers; nothing has to be installed
+
+    from ._core.types import _DeviceName as DeviceName  # which only the stub has
+    from ._core.types import _DTypeName as DTypeName
 else:
     Buffer = getattr(collections.abc, "Buffer", memoryview)  # Python 3.11 has no class for the buffer protocol
+    _SIZED = [
+        f"{kind[0]}{size}"
+        for kind in ("int", "uint", "float", "complex")
+        for size in (1, 2, 4, 8, 16)
+        if f"{kind}{8 * size}" in DTYPES
+    ]
+    DTypeName = Literal[(*DTYPES, *SPELLINGS, "b1", *_SIZED)]
+    DeviceName = Literal[
+        (*(str(Device(kind, 0)).partition(":")[0] for kind in DeviceType), *(f"cuda:{n}" for n in range(8)))
+    ]
 
 __all__ = [
     "DTypeLike",
@@ -163,32 +176,6 @@ Sequences: TypeAlias = list[Any] | tuple[Any, ...] | range
 """Nested lists, tuples or ranges of numbers. Other sequences, such as strings, are not converted."""
 Operand: TypeAlias = TensorLike | Scalar | Sequences
 """Operand of element-wise functions and operators."""
-# fmt: off
-# rows: dtype_names
-DTypeName: TypeAlias = Literal[
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
-    "float64", "complex64", "complex128", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn",
-    "float4_e2m1fn", "int4", "uint4", "int2", "uint2", "complex32", "?", "bool_", "b", "byte", "B", "ubyte", "h",
-    "short", "H", "ushort", "i", "intc", "I", "uintc", "l", "q", "p", "n", "int", "long", "longlong", "intp", "int_",
-    "L", "Q", "P", "N", "uint", "ulong", "ulonglong", "uintp", "e", "half", "f", "single", "d", "float", "double", "F",
-    "csingle", "D", "complex", "cdouble", "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c4",
-    "c8", "c16",
-]
-# end
-# fmt: on
-"""Name of an element type: ours, then those of NumPy and C. A str that is only known at run time, and names of vector
-types such as "int8x4", go through `as_dtype`."""
-# fmt: off
-# rows: device_names
-DeviceName: TypeAlias = Literal[
-    "cpu", "cuda", "cuda_host", "opencl", "vulkan", "metal", "vpi", "rocm", "rocm_host", "ext_dev", "cuda_managed",
-    "oneapi", "webgpu", "hexagon", "maia", "trn", "tpu", "tpu_host", "ascend", "cuda:0", "cuda:1", "cuda:2", "cuda:3",
-    "cuda:4", "cuda:5", "cuda:6", "cuda:7",
-]
-# end
-# fmt: on
-"""Name of a device. A str that is only known at run time goes through `as_device`."""
 DTypeLike: TypeAlias = (
     DType
     | DTypeName
@@ -200,11 +187,18 @@ DTypeLike: TypeAlias = (
     | _NumpyDtype
     | _TorchDtype
 )
-"""dtype_like: an element type, its name, a Python number type, or the dtype or scalar type of another framework."""
+"""dtype_like: an element type, its name, a Python number type, or the dtype or scalar type of another framework.
+
+`DTypeName` has our names, then those of NumPy and C. A str that is only known at run time, and names of vector types
+such as "int8x4", go through `as_dtype`.
+"""
 DeviceLike: TypeAlias = (
     Device | DeviceName | DeviceType | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
 )
-"""device_like: a device, its name such as "cuda:1", a `DeviceType`, a pair of numbers, or that of a framework."""
+"""device_like: a device, its name such as "cuda:1", a `DeviceType`, a pair of numbers, or that of a framework.
+
+A str that is only known at run time goes through `as_device`.
+"""
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 """Extents of the dimensions; an integer is the shape of one dimension."""
 _Step: TypeAlias = SupportsIndex | slice | EllipsisType | TensorLike | list[Any] | range | None

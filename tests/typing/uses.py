@@ -120,11 +120,15 @@ def arithmetic(t: dl.Tensor, values: NDArray[np.float32], out: dl.Tensor | None 
     assert_type(dl.clip(t, max=1), dl.Tensor)
     assert_type(dl.gemm(t, t, alpha=2), dl.Tensor)
     assert_type(dl.matmul(values, t, values), NDArray[np.float32])
+    assert_type(t.cumsum(np.int64(1), out=values), NDArray[np.float32])
+    assert_type(dl.median(t), dl.Tensor)
+    assert_type(dl.histogram(t, bins=4), tuple[dl.Tensor, dl.Tensor])
     t += 1
     assert_type(t, dl.Tensor)
     t + "1"  # type: ignore[operator]
     assert_type(t + [1, 2], dl.Tensor)
     dl.add(t)  # type: ignore[call-overload]
+    dl.quantile("1", 0.5)  # type: ignore[arg-type]
     dl.add(t, "1")  # type: ignore[call-overload]
     dl.add(a=t, b=t)  # type: ignore[call-overload]
     dl.sqrt(t, saturate=True)  # type: ignore[call-overload]

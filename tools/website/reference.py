@@ -18,7 +18,11 @@ import dltensor as dl
 from dltensor._cli.main import COMMANDS
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "dltensor"
-# Titles of the groups of functions, by the stub file that declares them; those of other names are below.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+import stubs  # noqa: E402
+
+# Titles of the groups of functions, by the stub that declares them; those of other names are below.
 TITLES = {
     "convert": "import and export",
     "arrow": "import and export",
@@ -83,12 +87,12 @@ def _adds(module, own):
 
 
 def _stub_of():
-    """Return the group of a function: the stub file of the package that declares it, in words."""
+    """Return the group of a function: the name of the stub that declares it, in words."""
     found = {}
-    for path in sorted(SOURCE.glob("_*/*.pyi")):
-        for node in ast.parse(path.read_text()).body:
+    for path, text in sorted(stubs.stubs()[0].items()):
+        for node in ast.parse(text).body if path.startswith("_") and "/" in path else ():
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                found.setdefault(node.name, path.stem.replace("_", " "))
+                found.setdefault(node.name, Path(path).stem.replace("_", " "))
     return found
 
 
@@ -106,7 +110,7 @@ def groups():
     """Return the public names of dltensor by group, in the order of the page."""
     from dltensor._ops.reductions import REDUCTIONS
 
-    stubs, found = _stub_of(), {}
+    declared_in, found = _stub_of(), {}
     for name in sorted(dl.__all__, key=str.lower):
         thing = getattr(dl, name)
         what = kind(thing)
@@ -125,7 +129,7 @@ def groups():
         elif what == "data":
             group = "constants"
         else:
-            group = GROUP_OF.get(name) or TITLES.get(stubs[name], stubs[name])
+            group = GROUP_OF.get(name) or TITLES.get(declared_in[name], declared_in[name])
         found.setdefault(group, []).append(name)
     first = ["classes", "import and export", "creation"]
     return {

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-# Types of engine.pyx: devices that compute.
-from .._core.tensor import Tensor
-
-def check_computes(t: Tensor, func: str) -> None: ...
-def transform(x: Tensor, out: Tensor, sizes: tuple[int, ...], forward: bool) -> None: ...

@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-# Types of _sending.py: what users call of sending shared tensors.
-def release_unreceived() -> int: ...

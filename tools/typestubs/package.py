@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stub of the package itself: where each public name comes from, by the assignments of its ``__init__.py``."""
+
+import ast
+
+from .module import HEADER, wrapped
+from .tables import Tables
+
+
+def constants(target, value):
+    """Return the public names of an assignment with the types of their values."""
+    pairs = zip(target.elts, value.elts, strict=True) if isinstance(target, ast.Tuple) else [(target, value)]
+    found = {}
+    for name, one in pairs:
+        if isinstance(one, ast.Constant):
+            found[name.id] = "None" if one.value is None else f"builtins.{type(one.value).__name__}"
+        elif isinstance(one, ast.Call):  # float("inf")
+            found[name.id] = f"builtins.{one.func.id}"
+    return {name: kind for name, kind in found.items() if not name.startswith("_")}
+
+
+def stub(package):
+    """Return the stub of the package whose sources are in a folder."""
+    tables = Tables(package)
+    # clip of the array API may have one bound or none: it is no function of the table.
+    lists = {
+        "DTYPES": tables.dtypes, "_OPERATIONS": [name for name in tables.operations if name != "clip"],
+        "_REDUCTIONS": list(tables.reductions),
+    }  # fmt: skip
+    stars = {"_ops.elementwise": lists["_OPERATIONS"], "_ops.reductions": lists["_REDUCTIONS"]}
+    modules, renamed, kinds, public = {}, {}, {}, []
+    for node in ast.parse((package / "__init__.py").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                name = alias.asname or alias.name
+                if alias.name == "*":
+                    modules.setdefault(f".{node.module}", set()).update(stars[node.module])
+                elif name.startswith("__"):
+                    # A stub does not hand on what it imports under another name.
+                    folder, _, leaf = node.module.rpartition(".")
+                    modules.setdefault(f".{folder}", set()).add(leaf)
+                    renamed[name] = f"{leaf}.{alias.name}"
+                elif not name.startswith("_"):
+                    modules.setdefault(f".{node.module or ''}", set()).add(name)
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            for one in node.value.elts:
+                public += lists[one.value.id] if isinstance(one, ast.Starred) else [one.value]
+        elif isinstance(node, ast.Assign):
+            lazy = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "_lazy_module"
+            if lazy:
+                modules.setdefault(".", set()).add(node.value.args[0].value)
+            else:
+                kinds |= constants(node.targets[0], node.value)
+    kinds |= dict.fromkeys(tables.dtypes, "DType") | {"__array_api_version__": "builtins.str"}
+    # The constants include `bool`, `float32` and their like, and must not stand for the types of others.
+    lines = [HEADER.format("__init__.py") + "import builtins", "from typing import Final", ""]
+    for module, names in sorted(modules.items()):
+        lines += wrapped(f"from {module} import (", sorted(names), ")")
+    lines += ["", *(f"{name} = {source}" for name, source in renamed.items())]
+    lines += [f"{name}: Final[{kind}]" for name, kind in sorted(kinds.items())]
+    return "\n".join([*lines, "", *wrapped("__all__ = [", [f'"{name}"' for name in sorted(public)], "]"), ""])
