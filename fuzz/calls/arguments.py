@@ -197,6 +197,7 @@ NAMES = {
     "address": address,
     "take": one_of(False, None, 0),
     "adapt.to": one_of(None, "torch", "jax", "numpy", "cupy", "tensorflow", "unknown"),
+    "shape": shape,
     "max_version": one_of(None, (1, 0), (1, 3), (0, 8), (2, 0), (1,), [1, 1], (-1, 2**40)),
     "dl_device": one_of(None, (1, 0), (2, 0), (1, 1), (7, 0)),
     "stream": one_of(None, -1, 0, 1, 2),
