@@ -8,6 +8,8 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+from fill_docstrings import Package, complete
+
 # Options that differ in the copy: code is compiled more often than it is run, and a warning is not a test's finding.
 CHANGED = (
     ("src/dltensor/native/meson.build", b"'-O3'", b"'-O1'"),
@@ -134,7 +136,10 @@ class PythonCopy(Copy):
         mirror(installed, self.site / "dltensor")
 
     def rebuild(self):
+        package = Package(self.tree / "src" / "dltensor")
         for name in _stamps(self.site / "dltensor"):
             source = self.tree / "src" / "dltensor" / name
             if name.endswith(".py") and source.is_file():
-                shutil.copy2(source, self.site / "dltensor" / name)
+                target, text = self.site / "dltensor" / name, complete(source.resolve(), package)
+                if target.read_text() != text:
+                    target.write_text(text)

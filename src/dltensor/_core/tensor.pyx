@@ -1425,52 +1425,11 @@ cdef class Tensor:
     # elements chosen
 
     def take(self, indices: TensorLike | Sequence[int] | int, axis=None):
-        """Return the elements at positions along an axis; see `dltensor.take`.
-
-        Parameters
-        ----------
-        indices : array_like of int, or sequence of int
-            Positions, of any shape. Negative ones count from the end.
-        axis : int, optional
-            Dimension to index. It may be left out when there is one dimension.
-
-        Returns
-        -------
-        Tensor
-            A copy.
-
-        Raises
-        ------
-        IndexError
-            A position is out of range, or `indices` are no integers.
-        ValueError
-            There is no such axis, or none is named and there are several.
-
-        Examples
-        --------
-        >>> dl.asarray([10, 20, 30]).take(dl.asarray([2, 0])).tolist()
-        [30, 10]
-        """
+        """{gather.take}"""
         return operations.take(self, indices, axis)
 
     def nonzero(self):
-        """Return where elements differ from 0, as one tensor of indices for each dimension; see `dltensor.nonzero`.
-
-        Returns
-        -------
-        tuple of Tensor
-            int64 indices along each dimension.
-
-        Raises
-        ------
-        ValueError
-            There are no dimensions.
-
-        Examples
-        --------
-        >>> [at.tolist() for at in dl.asarray([[0, 5], [7, 0]]).nonzero()]
-        [[0, 1], [1, 0]]
-        """
+        """{gather.nonzero}"""
         return operations.nonzero(self)
 
     # The reductions (sum, mean, max ...) are methods that _ops/reductions.pyx adds, one for each row of
@@ -1483,26 +1442,16 @@ cdef class Tensor:
         ----------
         axis : int, optional
             Dimension to add along; None takes all elements in C order.
-        dtype : dtype_like, optional
-            Elements are converted to it first, and the result has it.
-        out : array_like, optional
-            Writable tensor of the shape and dtype of the result; overwritten and returned.
+        {scans.cumulative_sum: dtype, out}
 
-        Returns
-        -------
-        Tensor
-            Of the dtype of the tensor; of bool and integers int64 or uint64. `out`, when it is given.
+        {scans.cumulative_sum: Returns}
 
         Raises
         ------
-        TypeError
-            The dtype is not supported, or `out` has another one.
-        IndexError
-            `axis` is out of range.
+        {scans.cumulative_sum: TypeError, IndexError}
         ValueError
             `out` is read-only or has another shape.
-        DeviceError
-            The tensor is neither on the host nor on a CUDA device.
+        {scans.cumulative_sum: DeviceError}
 
         Examples
         --------
@@ -1518,26 +1467,9 @@ cdef class Tensor:
         ----------
         axis : int, optional
             Dimension to multiply along; None takes all elements in C order.
-        dtype : dtype_like, optional
-            Elements are converted to it first, and the result has it.
-        out : array_like, optional
-            Writable tensor of the shape and dtype of the result; overwritten and returned.
+        {Tensor.cumsum: dtype, out}
 
-        Returns
-        -------
-        Tensor
-            Of the dtype of the tensor; of bool and integers int64 or uint64. `out`, when it is given.
-
-        Raises
-        ------
-        TypeError
-            The dtype is not supported, or `out` has another one.
-        IndexError
-            `axis` is out of range.
-        ValueError
-            `out` is read-only or has another shape.
-        DeviceError
-            The tensor is neither on the host nor on a CUDA device.
+        {Tensor.cumsum: Returns, Raises}
 
         Examples
         --------
@@ -1663,15 +1595,7 @@ cdef class Tensor:
     def clone(self):
         """Return a copy in new memory, as `copy` does.
 
-        Returns
-        -------
-        Tensor
-            The copy.
-
-        Raises
-        ------
-        MemoryError
-            The allocation failed.
+        {Tensor.copy: Returns, Raises}
 
         See Also
         --------
@@ -1688,22 +1612,14 @@ cdef class Tensor:
     def flatten(self, order="C"):
         """Return a copy of the elements with one dimension.
 
-        Parameters
-        ----------
-        order : {"C", "F", "A"}, default "C"
-            As for `reshape`.
+        {Tensor.tobytes: Parameters}
 
         Returns
         -------
         Tensor
             Of shape ``(size,)``.
 
-        Raises
-        ------
-        MemoryError
-            The allocation failed.
-        ValueError
-            There is no such order.
+        {Tensor.tobytes: Raises}
 
         See Also
         --------
@@ -1720,22 +1636,7 @@ cdef class Tensor:
     def ravel(self, order="C"):
         """Return the elements with one dimension, as a view where possible.
 
-        Parameters
-        ----------
-        order : {"C", "F", "A"}, default "C"
-            As for `reshape`.
-
-        Returns
-        -------
-        Tensor
-            Of shape ``(size,)``.
-
-        Raises
-        ------
-        MemoryError
-            The allocation failed.
-        ValueError
-            There is no such order.
+        {Tensor.flatten: Parameters, Returns, Raises}
 
         See Also
         --------
@@ -1805,19 +1706,13 @@ cdef class Tensor:
         *dims : int or sequence of int
             For each dimension of the result, the dimension of this tensor that it is.
 
-        Returns
-        -------
-        Tensor
-            A view of the same memory.
+        {Tensor.transpose: Returns}
 
         Raises
         ------
         ValueError
             `dims` is not a permutation of all dimensions.
-        IndexError
-            An axis is out of range.
-        TypeError
-            An axis is not an integer.
+        {Tensor.transpose: IndexError, TypeError}
 
         See Also
         --------
@@ -1835,32 +1730,7 @@ cdef class Tensor:
         return permuted(self, one_or_many(dims, "permute"), "permute")
 
     def squeeze(self, axis=None):
-        """Return a view without dimensions of one element.
-
-        Parameters
-        ----------
-        axis : int, sequence of int or None, default None
-            Dimensions to remove; None removes all that have one element.
-
-        Returns
-        -------
-        Tensor
-            A view of the same memory.
-
-        Raises
-        ------
-        ValueError
-            A named dimension does not have exactly one element, or is named twice.
-        IndexError
-            `axis` is out of range.
-        TypeError
-            An axis is not an integer.
-
-        Examples
-        --------
-        >>> dl.zeros((1, 3, 1)).squeeze().shape, dl.zeros((1, 3, 1)).squeeze(0).shape
-        ((3,), (3, 1))
-        """
+        """{manipulation.squeeze}"""
         return squeezed(self, axis, "squeeze")
 
     def fill(self, value):
@@ -1898,21 +1768,13 @@ cdef class Tensor:
         ----------
         *shape : int or sequence of int
             New shape. One extent may be -1; it is computed from the others.
-        copy : bool, optional
-            None copies only if no view has the new shape, True always copies, False never does.
-        order : {"C", "F", "A"}, default "C"
-            In which order elements are read and placed: "C" with the last index fastest, "F" with the first, "A" like
-            "F" if the tensor is contiguous in that order only, else like "C".
+        {manipulation.reshape: copy, order}
 
-        Returns
-        -------
-        Tensor
-            A view of the same memory where possible.
+        {manipulation.reshape: Returns}
 
         Raises
         ------
-        ValueError
-            The number of elements differs, `copy` is False and the new shape needs a copy, or there is no such order.
+        {manipulation.reshape: ValueError}
         TypeError
             There is no shape, or it is neither integers nor one sequence of integers.
 
@@ -1959,112 +1821,20 @@ cdef class Tensor:
         return _reinterpret(self, read_dtype(_with_meaning(dtype), "view"))
 
     def astype(self, dtype, *, copy=True, padded=False):
-        """Convert the elements to another dtype.
-
-        Parameters
-        ----------
-        dtype : dtype_like
-            Dtype of the result.
-        copy : bool, default True
-            False returns the tensor itself if it has the dtype already.
-        padded : bool, default False
-            Store each element of a dtype of fewer than 8 bits in one byte instead of packing the elements.
-
-        Returns
-        -------
-        Tensor
-            A new tensor in C order, or the tensor itself.
-
-        Raises
-        ------
-        TypeError
-            A dtype has no conversion, or a complex dtype would become real.
-
-        See Also
-        --------
-        dltensor.astype : The function of the array API.
-
-        Examples
-        --------
-        >>> dl.asarray([1.5, 2.5]).astype("int32")
-        Tensor([1, 2], shape=(2,), device=cpu, dtype=int32)
-        """
+        """{casting.astype}"""
         return operations.astype(self, dtype, copy, padded)
 
     def sort(self, *, axis=-1, descending=False, stable=True):
-        """Return a new tensor with the elements sorted along an axis.
+        """Return a new tensor with the elements sorted along an axis. The tensor itself does not change.
 
-        Parameters
-        ----------
-        axis : int, default -1
-            Axis to sort along.
-        descending : bool, default False
-            Sort from the greatest to the least; equal elements keep their order.
-        stable : bool, default True
-            Accepted and not needed: every sort is stable.
-
-        Returns
-        -------
-        Tensor
-            Of the same shape and dtype; the tensor itself does not change.
-
-        Raises
-        ------
-        TypeError
-            The dtype has no order, or `axis` is not an integer.
-        IndexError
-            `axis` is out of range.
-        DeviceError
-            The tensor is neither on the host nor on a CUDA device.
-
-        See Also
-        --------
-        dltensor.sort : The function, with ``out=``.
-
-        Examples
-        --------
-        >>> dl.asarray([3, 1, 2]).sort()
-        Tensor([1, 2, 3], shape=(3,), device=cpu, dtype=int64)
+        {sorting.sort: Parameters, Returns, Raises, See Also, Notes, Examples}
         """
         from .._ops.sorting import sort
 
         return sort(self, axis=axis, descending=descending, stable=stable)
 
     def argsort(self, *, axis=-1, descending=False, stable=True):
-        """Return the indices that sort the elements along an axis.
-
-        Parameters
-        ----------
-        axis : int, default -1
-            Axis to sort along.
-        descending : bool, default False
-            Sort from the greatest to the least; equal elements keep their order.
-        stable : bool, default True
-            Accepted and not needed: every sort is stable.
-
-        Returns
-        -------
-        Tensor
-            Indices along `axis`, int64, of the shape of the tensor.
-
-        Raises
-        ------
-        TypeError
-            The dtype has no order, or `axis` is not an integer.
-        IndexError
-            `axis` is out of range.
-        DeviceError
-            The tensor is neither on the host nor on a CUDA device.
-
-        See Also
-        --------
-        dltensor.argsort : The function, with ``out=``.
-
-        Examples
-        --------
-        >>> dl.asarray([3, 1, 2]).argsort()
-        Tensor([1, 2, 0], shape=(3,), device=cpu, dtype=int64)
-        """
+        """{sorting.argsort}"""
         from .._ops.sorting import argsort
 
         return argsort(self, axis=axis, descending=descending, stable=stable)
@@ -2197,10 +1967,7 @@ cdef class Tensor:
         stream : None
             Work is ordered by the current streams; see `dltensor.cuda`.
 
-        Returns
-        -------
-        Tensor
-            The tensor itself if it is on that device, else a copy.
+        {Tensor.cuda: Returns}
 
         Raises
         ------
@@ -2445,9 +2212,7 @@ cdef class Tensor:
 
         Parameters
         ----------
-        requested_schema : capsule, optional
-            The schema of ``arrow.bool8`` or int8 exports a bool tensor without a copy; any other is ignored, as a
-            consumer casts what it gets.
+        {Tensor.__arrow_c_array__: requested_schema}
         **kwargs
             Those of later versions of Arrow, all None.
 
@@ -2458,12 +2223,7 @@ cdef class Tensor:
 
         Raises
         ------
-        TypeError
-            Arrow has no such element type.
-        ValueError
-            The tensor has no dimension, or more than 2^31 - 1 elements for an index of the first.
-        DeviceError
-            The host cannot read the memory.
+        {Tensor.__arrow_c_array__: TypeError, ValueError, DeviceError}
         NotImplementedError
             An argument of a later version is not None.
 

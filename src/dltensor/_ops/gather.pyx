@@ -1011,16 +1011,16 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, *, axis=None, out=None
     Returns
     -------
     Tensor
-        A copy of the dtype of `x`, with the dimensions of `indices` in place of `axis`; or `out`.
+        A copy of the dtype of `x`, with the dimensions of `indices` in place of `axis`. `out`, when it is given.
 
     Raises
     ------
     IndexError
         An index or the axis is out of range, or `indices` are no integers.
     ValueError
-        `axis` is None and `x` has not one dimension, or `out` has another shape or is read-only.
+        `axis` is None and `x` has not one dimension. `out` has another shape or is read-only.
     TypeError
-        An argument is no tensor, `axis` no integer, or the dtype of `out` does not hold the result.
+        An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
     DeviceError
         The host cannot read the memory.
 
@@ -1087,7 +1087,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
         The numbers of dimensions differ, the other dimensions do not broadcast, or `out` has another shape or is
         read-only.
     TypeError
-        An argument is no tensor, `axis` no integer, or the dtype of `out` does not hold the result.
+        An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
     DeviceError
         The host cannot read the memory.
 

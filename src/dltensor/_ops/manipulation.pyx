@@ -494,6 +494,8 @@ def squeeze(x, /, axis=None):
         A named dimension does not have exactly one element, or is named twice.
     IndexError
         `axis` is out of range.
+    TypeError
+        An axis is not an integer.
 
     See Also
     --------
@@ -698,7 +700,8 @@ def reshape(x, /, shape, *, copy=None, order="C"):
     copy : bool, optional
         None copies only if no view has the new shape, True always copies, False never does.
     order : {"C", "F", "A"}, default "C"
-        In which order elements are read and placed, as for `Tensor.reshape`.
+        In which order elements are read and placed: "C" with the last index fastest, "F" with the first, "A" like
+        "F" if the tensor is contiguous in that order only, else like "C".
 
     Returns
     -------

@@ -134,19 +134,20 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, satura
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of bool and integers int64 or uint64, unless `saturate`. `out`, when it is given.
+        Of the dtype of `x`; of bool and integers int64 or uint64. With `saturate`, always of the dtype of `x`. `out`,
+        when it is given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, its dtype is not supported, `dtype` is given with `saturate`, or `out` has another dtype
-        than the result.
+        `x` is not a tensor, or its dtype is not supported. `out` has another dtype than the result. `dtype` is given
+        with `saturate`.
     IndexError
         `axis` is out of range.
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is on a device that does not compute.
+        `x` is neither on the host nor on a CUDA device.
 
     Notes
     -----
@@ -184,19 +185,20 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, satur
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of bool and integers int64 or uint64, unless `saturate`. `out`, when it is given.
+        Of the dtype of `x`; of bool and integers int64 or uint64. With `saturate`, always of the dtype of `x`. `out`,
+        when it is given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, its dtype is not supported, `dtype` is given with `saturate`, or `out` has another dtype
-        than the result.
+        `x` is not a tensor, or its dtype is not supported. `out` has another dtype than the result. `dtype` is given
+        with `saturate`.
     IndexError
         `axis` is out of range.
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is on a device that does not compute.
+        `x` is neither on the host nor on a CUDA device.
 
     Notes
     -----
@@ -238,7 +240,7 @@ def cumulative_max(x, /, *, axis=None, out=None):
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is on a device that does not compute.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -284,7 +286,7 @@ def cumulative_min(x, /, *, axis=None, out=None):
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is on a device that does not compute.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------

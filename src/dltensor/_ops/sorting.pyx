@@ -191,7 +191,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     ValueError
         `out` has another shape, or is not writable.
     DeviceError
-        `x` is neither on the host nor on a CUDA device, or `out` is on another one.
+        `x` is neither on the host nor on a CUDA device. `out` is on another device.
 
     See Also
     --------
@@ -243,7 +243,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     ValueError
         `out` has another shape, or is not writable.
     DeviceError
-        `x` is neither on the host nor on a CUDA device, or `out` is on another one.
+        `x` is neither on the host nor on a CUDA device. `out` is on another device.
 
     See Also
     --------

@@ -271,33 +271,11 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
-    n : int, optional
-        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
-    axis : int, default -1
-        Dimension to transform.
+    {fft: x, n, axis}
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by the number of transformed elements, by its square root, or by 1.
 
-    Returns
-    -------
-    Tensor
-        Of dtype complex128 for float64 and complex128, else complex64.
-
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
-    IndexError
-        `axis` is out of range.
-    TypeError
-        The dtype has no transform, or `n` is not an integer.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {fft: Returns, Raises}
 
     See Also
     --------
@@ -325,9 +303,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
+    {fft: x}
     s : sequence of int, optional
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
@@ -337,10 +313,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
 
-    Returns
-    -------
-    Tensor
-        Of dtype complex128 for float64 and complex128, else complex64.
+    {fft: Returns}
 
     Raises
     ------
@@ -350,10 +323,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
         An axis is out of range.
     TypeError
         The dtype has no transform, or `s` is not a sequence of integers.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {fft: DeviceError, ImportError}
 
     See Also
     --------
@@ -378,35 +348,11 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
-    s : sequence of int, optional
-        Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
-        stand for all.
-    axes : sequence of int, optional
-        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
-        without `s`.
+    {fftn: x, s, axes}
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by the number of transformed elements, by its square root, or by 1.
 
-    Returns
-    -------
-    Tensor
-        Of dtype complex128 for float64 and complex128, else complex64.
-
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, a size is less than 1, or `norm` is unknown.
-    IndexError
-        An axis is out of range.
-    TypeError
-        The dtype has no transform, or `s` is not a sequence of integers.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {fftn: Returns, Raises}
 
     See Also
     --------
@@ -432,14 +378,9 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Real tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are
-        converted to float32.
-    n : int, optional
-        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
-    axis : int, default -1
-        Dimension to transform.
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+        Real tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and
+        bfloat16 are converted to float32.
+    {fft: n, axis, norm}
 
     Returns
     -------
@@ -448,16 +389,10 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
 
     Raises
     ------
-    ValueError
-        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
-    IndexError
-        `axis` is out of range.
+    {fft: ValueError, IndexError}
     TypeError
         `x` is complex, the dtype has no transform, or `n` is not an integer.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {fft: DeviceError, ImportError}
 
     See Also
     --------
@@ -485,34 +420,18 @@ def irfft(x, /, *, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
+    {ifft: x}
     n : int, optional
         Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
         padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
-    axis : int, default -1
-        Dimension to transform.
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by the number of transformed elements, by its square root, or by 1.
+    {ifft: axis, norm}
 
     Returns
     -------
     Tensor
         Of dtype float64 for complex128 and float64, else float32.
 
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
-    IndexError
-        `axis` is out of range.
-    TypeError
-        The dtype has no transform, or `n` is not an integer.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {ifft: Raises}
 
     See Also
     --------
@@ -536,17 +455,8 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Real tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are
-        converted to float32.
-    s : sequence of int, optional
-        Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
-        stand for all.
-    axes : sequence of int, optional
-        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
-        without `s`.
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+    {rfft: x}
+    {fftn: s, axes, norm}
 
     Returns
     -------
@@ -556,16 +466,10 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
 
     Raises
     ------
-    ValueError
-        There is nothing to transform, a size is less than 1, or `norm` is unknown.
-    IndexError
-        An axis is out of range.
+    {fftn: ValueError, IndexError}
     TypeError
         `x` is complex, the dtype has no transform, or `s` is not a sequence of integers.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {fftn: DeviceError, ImportError}
 
     See Also
     --------
@@ -597,35 +501,18 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
+    {ifftn: x}
     s : sequence of int, optional
         Number of elements of the result along each of `axes`: `x` is cropped, or padded with zeros. -1, and the
         default, stand for all, and for ``2 * (m - 1)`` of `m` elements along the last of the axes.
-    axes : sequence of int, optional
-        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
-        without `s`.
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by the number of transformed elements, by its square root, or by 1.
+    {ifftn: axes, norm}
 
     Returns
     -------
     Tensor
         Of dtype float64 for complex128 and float64, else float32.
 
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, a size is less than 1, or `norm` is unknown.
-    IndexError
-        An axis is out of range.
-    TypeError
-        The dtype has no transform, or `s` is not a sequence of integers.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {ifftn: Raises}
 
     See Also
     --------
@@ -654,34 +541,11 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
-    n : int, optional
-        Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
-        padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
-    axis : int, default -1
-        Dimension to transform.
+    {irfft: x, n, axis}
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
 
-    Returns
-    -------
-    Tensor
-        Of dtype float64 for complex128 and float64, else float32.
-
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
-    IndexError
-        `axis` is out of range.
-    TypeError
-        The dtype has no transform, or `n` is not an integer.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {irfft: Returns, Raises}
 
     See Also
     --------
@@ -705,33 +569,11 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    x : array_like
-        Real tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are
-        converted to float32.
-    n : int, optional
-        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
-    axis : int, default -1
-        Dimension to transform.
+    {rfft: x, n, axis}
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by the number of transformed elements, by its square root, or by 1.
 
-    Returns
-    -------
-    Tensor
-        Of dtype complex128 for float64 and complex128, else complex64, with ``n // 2 + 1`` elements along `axis`.
-
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
-    IndexError
-        `axis` is out of range.
-    TypeError
-        `x` is complex, the dtype has no transform, or `n` is not an integer.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``fft`` brings SciPy.
+    {rfft: Returns, Raises}
 
     See Also
     --------
@@ -819,30 +661,14 @@ def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
 def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
     """Return the frequencies of the elements of `rfft`: from 0 up.
 
-    Parameters
-    ----------
-    n : int
-        Number of transformed elements.
-    d : float, default 1.0
-        Distance between them; frequencies are in cycles per its unit.
-    dtype : dtype_like, optional
-        Real dtype of the result; by default float32.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {fftfreq: Parameters}
 
     Returns
     -------
     Tensor
         Of shape ``(n // 2 + 1,)``: integers divided by ``n * d`` in float64, rounded once.
 
-    Raises
-    ------
-    ValueError
-        `n` is less than 1, or `d` is 0.
-    TypeError
-        `n` is not an integer, `d` not a number, or `dtype` not real floating.
-    DeviceError
-        The device is not available.
+    {fftfreq: Raises}
 
     See Also
     --------
@@ -908,26 +734,7 @@ def fftshift(x, /, *, axes=None):
 def ifftshift(x, /, *, axes=None):
     """Shift frequency 0 from the middle to the beginning.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack, of any dtype.
-    axes : int or sequence of int, optional
-        Dimensions to shift; by default all.
-
-    Returns
-    -------
-    Tensor
-        A copy of the shape and dtype of `x`.
-
-    Raises
-    ------
-    ValueError
-        An axis is named twice.
-    IndexError
-        An axis is out of range.
-    TypeError
-        An axis is not an integer.
+    {fftshift: Parameters, Returns, Raises}
 
     See Also
     --------

@@ -126,9 +126,7 @@ class TensorFile:
 
         Examples
         --------
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
-        >>> dl.save(path, {"w": dl.ones(2), "b": dl.zeros(3)})
+        {TensorFile.path: 3 lines of Examples}
         >>> with dl.open_file(path) as f:
         ...     f.format
         'safetensors'
@@ -141,9 +139,7 @@ class TensorFile:
 
         Examples
         --------
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
-        >>> dl.save(path, {"w": dl.ones(2), "b": dl.zeros(3)})
+        {TensorFile.path: 3 lines of Examples}
         >>> with dl.open_file(path) as f:
         ...     f.names
         ['w', 'b']
@@ -189,9 +185,7 @@ class TensorFile:
 
         Examples
         --------
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
-        >>> dl.save(path, {"w": dl.ones(2), "b": dl.zeros(3)})
+        {TensorFile.path: 3 lines of Examples}
         >>> with dl.open_file(path) as f:
         ...     {name: t.tolist() for name, t in dict(f).items()}
         {'w': [1.0, 1.0], 'b': [0.0, 0.0, 0.0]}
@@ -231,9 +225,7 @@ class TensorFile:
 
         Examples
         --------
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
-        >>> dl.save(path, {"w": dl.ones(2), "b": dl.zeros(3)})
+        {TensorFile.path: 3 lines of Examples}
         >>> with dl.open_file(path) as f:
         ...     f.info("b").shape
         (3,)
@@ -301,9 +293,7 @@ class TensorFile:
 
         Examples
         --------
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
-        >>> dl.save(path, {"w": dl.ones(2), "b": dl.zeros(3)})
+        {TensorFile.path: 3 lines of Examples}
         >>> with dl.open_file(path) as f:
         ...     out = dl.empty(3); f.read("b", out=out).tolist()
         [0.0, 0.0, 0.0]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""References in docstrings are replaced by the text that they name, when the package is built."""
+
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from public_names import MODULES, public
+
+import dltensor as dl
+
+TOOL = Path(__file__).resolve().parent.parent / "tools" / "fill_docstrings.py"
+spec = importlib.util.spec_from_file_location("fill_docstrings", TOOL)
+tool = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tool)
+
+TAKE = '''
+def take(x, indices, /, *, axis=None, out=None):
+    """Return elements of `x`, as ``x[indices]`` and ``take(x, indices)`` do.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor.
+    indices : array_like
+        Positions in `x`.
+    axis : int, optional
+        Dimension.
+    out : array_like, optional
+        Tensor for the result.
+
+    Returns
+    -------
+    Tensor
+        A copy. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    ValueError
+        `out` is read-only.
+
+    Examples
+    --------
+    >>> [dl.take(dl.asarray([1, 2]), [0], axis=0).item() for _ in range(2)]
+    [1, 1]
+    """
+'''
+
+
+def filled(folder, source, name="operations.py", **others):
+    """The text of a file of a package below `folder` with complete docstrings."""
+    for file, text in {name: source, **{f"{stem}.py": text for stem, text in others.items()}}.items():
+        (folder / file).write_text(text)
+    return tool.complete((folder / name).resolve(), tool.Package(folder))
+
+
+def docstring(text, name):
+    """The docstring of the last function in a source, as inspect.getdoc() shows it."""
+    found = [one for one in tool.docstrings(text) if one.name == name]
+    return inspect.cleandoc("\n".join(found[-1].text()))
+
+
+def test_a_reference_to_sections_copies_them_with_their_titles(tmp_path):
+    text = filled(tmp_path, TAKE + 'def f(x):\n    """Do.\n\n    {take: Returns, Raises}\n    """\n')
+    expected = docstring(TAKE, "take")
+    assert docstring(text, "f") == "Do.\n\n" + expected[expected.index("Returns\n") : expected.index("\n\nExamples")]
+
+
+def test_a_reference_to_entries_copies_them_without_a_title(tmp_path):
+    text = filled(tmp_path, TAKE + 'def f(x):\n    """Do.\n\n    {take: axis, ValueError}\n    """\n')
+    assert docstring(text, "f") == "Do.\n\naxis : int, optional\n    Dimension.\nValueError\n    `out` is read-only."
+
+
+def test_a_reference_to_lines_copies_the_first_ones(tmp_path):
+    text = filled(tmp_path, TAKE + 'def f(x):\n    """Do.\n\n    {take: 1 lines of Examples}\n    """\n')
+    assert docstring(text, "f").splitlines()[2:] == docstring(TAKE, "take").splitlines()[-2:-1]
+
+
+METHOD = """Return elements of the tensor, as ``t[indices]`` and ``t.take(indices)`` do.
+
+Parameters
+----------
+indices : array_like
+    Positions in the tensor.
+axis : int, optional
+    Dimension.
+
+Returns
+-------
+Tensor
+    A copy.
+
+Raises
+------
+TypeError
+    The dtype is not supported.
+
+See Also
+--------
+dltensor.take : The same as a function, of any object.
+
+Examples
+--------
+>>> [dl.asarray([1, 2]).take([0], axis=0).item() for _ in range(2)]
+[1, 1]"""
+
+
+def test_a_method_has_the_docstring_of_its_function_without_the_tensor_and_what_it_lacks(tmp_path):
+    source = 'class Tensor:\n    def take(self, indices, axis=None):\n        """{gather.take}"""\n'
+    assert docstring(filled(tmp_path, source, gather=TAKE), "Tensor.take") == METHOD
+
+
+def test_lines_of_a_cython_file_keep_their_numbers(tmp_path):
+    source = TAKE + 'def f(x):\n    """Do.\n\n    {take: Returns}\n    """\n    return x\n'
+    text = filled(tmp_path, source, "operations.pyx")
+    assert text.count("\n") == source.count("\n")
+    assert text.splitlines().index("    return x") == source.splitlines().index("    return x")
+    namespace = {}
+    exec(text, namespace)
+    assert inspect.getdoc(namespace["f"]) == docstring(filled(tmp_path, source, "python.py"), "f")
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("{absent: Returns}", "operations.py: expected one docstring absent, found 0"),
+        ("{gather.absent}", "operations.py: expected one docstring gather.absent, found 0"),
+        ("{take: Notes}", r"operations.py: f: {take: Notes}: expected one section or entry Notes, found 0"),
+        ("{take: axis, Returns}", "expected one section or entry Returns, found 0"),
+        ("{f: Returns}", "operations.py: the docstring of f refers to itself"),
+    ],
+)
+def test_a_reference_to_nothing_is_refused(tmp_path, reference, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        filled(tmp_path, f'{TAKE}def f(x):\n    """Do.\n\n    {reference}\n    """\n')
+
+
+def test_no_public_docstring_shows_a_reference():
+    texts = {name: inspect.cleandoc(thing.__doc__ or "") for name, thing in public((*MODULES, dl.cuda)).items()}
+    assert len(texts) > 500
+    assert [name for name, text in texts.items() if any(map(tool.REFERENCE.match, text.splitlines()))] == []
+
+
+def test_methods_of_a_tensor_do_not_name_a_parameter_of_the_function():
+    methods = {name: thing for name, thing in vars(dl.Tensor).items() if not name.startswith("_") and callable(thing)}
+    assert len(methods) > 40
+    assert [name for name, method in methods.items() if "`x`" in method.__doc__] == []

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write Python and Cython files with complete docstrings: parts of others are copied to where a docstring names them.
+
+A line of a docstring that is a reference in braces stands for text of another docstring of the package:
+
+``{gather.take}``
+    the whole docstring of the function `take` of gather.pyx, from its summary to its example
+``{fft: Returns, Raises}``
+    these sections of `fft`, with their titles
+``{fft: n, axis, ValueError}``
+    the entries of these parameters and exceptions, without a title
+``{TensorFile: 3 lines of Examples}``
+    the first lines of a section, without its title
+
+The name is that of a function or a class, or ``Class.method``, of the same file; that of another file comes after the
+name of the file: ``{sorting.sort}``. Where a method copies from a function, the first parameter is left out and becomes
+"the tensor"; other parameters that the method lacks are left out, with the sentences that name them; and in examples
+``dl.take(x, 0)`` becomes ``x.take(0)``.
+
+The build runs this program. Lines of a Cython file keep their numbers, which tracebacks show beside the source.
+"""
+
+import argparse
+import ast
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "dltensor"
+WIDTH = 112  # of text in the docstring of a method
+DEFINITION = re.compile(r"^( *)def (\w+)(?=\()|^(?:cdef )?class (\w+)(?=.*:$)", re.M)
+REFERENCE = re.compile(r"^\{([\w.]+)(?:: ([^{}]+))?\}$")
+LINES = re.compile(r"^(\d+) lines of (\w+)$")
+RULE = re.compile(r"^-+$")
+
+
+class Docstring:
+    """A docstring of a source: where its lines are, without their indentation, and the parameters of its function."""
+
+    def __init__(self, name, parameters, start, lines):
+        self.name, self.parameters, self.start, self.lines = name, parameters, start, lines
+        self.indent = len(lines[-1]) - len(lines[-1].lstrip())
+
+    @property
+    def is_method(self):
+        return self.parameters[:1] == ["self"]
+
+    def text(self):
+        """The lines between the quotation marks."""
+        first = self.lines[0].strip().removeprefix('"""')
+        rest = [line[self.indent :] if line.strip() else "" for line in self.lines[1:]]
+        last = rest.pop() if rest else ""
+        return [first.removesuffix('"""'), *rest] if last.strip() in ("", '"""') else [first, *rest, last[:-3]]
+
+
+def _signature(text, start):
+    """The end of a signature from `start` on, behind its colon, and the names of its parameters."""
+    depth, end = 0, start
+    while depth or text[end] != ":":
+        depth += (text[end] in "([{") - (text[end] in ")]}")
+        end += 1
+    return end + 1, re.findall(r"[(,]\s*(?:\w+ )?\*{0,2}(\w+)\s*(?=[:=,)])", text[start:end])
+
+
+def docstrings(text):
+    """Yield each docstring of a function, a class or a method of a source."""
+    owner = ""
+    for match in DEFINITION.finditer(text):
+        end, parameters = _signature(text, match.end())
+        owner = owner if match[1] else f"{match[3]}." if match[3] else ""
+        opening = re.match(r'\n *"""', text[end:])
+        if opening:
+            stop = text.index('"""', end + len(opening[0]))
+            lines = text[end + 1 : stop + 3].split("\n")
+            yield Docstring(match[3] or owner + match[2], parameters, text.count("\n", 0, end + 1), lines)
+
+
+class Package:
+    """The docstrings of all files of a package. A file is read when one of its names is asked for."""
+
+    def __init__(self, folder):
+        files = [path for kind in ("*.py", "*.pyx") for path in folder.rglob(kind)]
+        self.texts = {path.resolve(): path.read_text() for path in sorted(files)}
+        self.read = {}
+
+    def names(self, path):
+        """Return the docstrings of a file by name."""
+        if path not in self.read:
+            self.read[path] = {one.name: one for one in docstrings(self.texts[path])}
+        return self.read[path]
+
+    def find(self, name, path):
+        """Return the docstring of a name and its file."""
+        if name in self.names(path):
+            return self.names(path)[name], path
+        stem, _, rest = name.partition(".")
+        found = [file for file in self.texts if file.stem == stem and rest in self.names(file)]
+        if len(found) != 1:
+            raise ValueError(f"{path.name}: expected one docstring {name}, found {len(found)}")
+        return self.names(found[0])[rest], found[0]
+
+    def filled(self, docstring, path, within=()):
+        """Return the lines of a docstring with all references replaced."""
+        if docstring.name in within:
+            raise ValueError(f"{path.name}: the docstring of {docstring.name} refers to itself")
+        lines = []
+        for line in docstring.text():
+            reference = REFERENCE.match(line)
+            if not reference:
+                lines.append(line)
+                continue
+            source, file = self.find(reference[1], path)
+            copied = self.filled(source, file, (*within, docstring.name))
+            if docstring.is_method and not source.is_method:
+                copied = for_method(copied, source, docstring)
+            lines += parts(copied, reference[2], f"{path.name}: {docstring.name}: {line}") if reference[2] else copied
+        return lines
+
+
+def sections(lines):
+    """Split a docstring in its sections: their titles and their lines. What comes first has the title ''."""
+    found, title = {"": []}, ""
+    for number, line in enumerate(lines):
+        if number + 1 < len(lines) and RULE.match(lines[number + 1]) and line and not line.startswith(" "):
+            title = line
+            found[title] = []
+        elif not (RULE.match(line) and number and lines[number - 1] == title):
+            found[title].append(line)
+    for body in found.values():
+        while body and not body[-1]:
+            body.pop()
+    return found
+
+
+def joined(found):
+    """Join sections to the lines of a docstring. Empty ones are left out."""
+    lines = list(found[""])
+    for title, body in found.items():
+        if title and body:
+            lines += ["", title, "-" * len(title), *body]
+    return lines
+
+
+def entries(body):
+    """Split the lines of a section in entries: a line that is not indented, and those below it."""
+    found = []
+    for line in body:
+        if line.startswith(" ") or not line:
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
+
+
+def names_of(entry):
+    """The names that an entry documents: one or more parameters or exceptions."""
+    return [name.strip(" *") for name in entry[0].partition(" : ")[0].split(",")]
+
+
+def parts(lines, wanted, where):
+    """Return sections or entries of a docstring by their names."""
+    found, items = sections(lines), wanted.split(", ")
+    if set(items) <= set(found):
+        return joined({"": [], **{title: found[title] for title in items}})[1:]
+    first = LINES.match(wanted)
+    if first:
+        return found[first[2]][: int(first[1])]
+    documented = [entry for title in ("Parameters", "Raises") for entry in entries(found.get(title, []))]
+    copied = []
+    for item in items:
+        matching = [entry for entry in documented if item in names_of(entry)]
+        if len(matching) != 1:
+            raise ValueError(f"{where}: expected one section or entry {item}, found {len(matching)}")
+        copied += matching[0]
+    return copied
+
+
+def _kept_sentences(lines, gone):
+    """Leave out the sentences of a paragraph that name a parameter of `gone`; the paragraph is filled again."""
+    if not any(f"`{name}`" in line for name in gone for line in lines):
+        return lines
+    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    kept = [
+        sentence
+        for sentence in re.split(r"(?<=\.) (?=[A-Z`-])", " ".join(line.strip() for line in lines))
+        if not any(f"`{name}`" in sentence for name in gone)
+    ]
+    return textwrap.wrap(" ".join(kept), WIDTH, initial_indent=indent, subsequent_indent=indent) if kept else []
+
+
+def _about_the_tensor(line, function):
+    """Replace the name of the first parameter, which is the tensor of the method: `x` in a text, ``x[0]`` in code."""
+    first, name = function.parameters[0], function.name
+    line = re.sub(rf"`{first}` is (?:not a|no) tensor,(?: or)? its", "The", line)
+    line = re.sub(rf"(^\s*|(?<=\. ))`{first}`(?!`)", r"\1The tensor", line)
+    line = re.sub(rf"(?<!`)`{first}`(?!`)", "the tensor", line)
+    code = re.compile(r"``.*?``")
+    line = code.sub(lambda found: re.sub(rf"\b{name}\({first}(?:, )?", f"t.{name}(", found[0]), line)
+    return code.sub(lambda found: re.sub(rf"\b{first}\b", "t", found[0]), line)
+
+
+def _method_call(line, function):
+    """Write the calls of a function in an example as those of a method: ``dl.take(x, 0)`` as ``x.take(0)``."""
+    prompt, code = line[:4], line[4:]
+    start = code.find(f"dl.{function}(")
+    if start < 0:
+        return line
+    call = next(
+        node
+        for node in ast.walk(ast.parse(code.strip()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"dl.{function}"
+    )
+    tensor = ast.get_source_segment(code, call.args[0])
+    others = [ast.get_source_segment(code, one) for one in call.args[1:]]
+    others += [f"{one.arg}={ast.get_source_segment(code, one.value)}" for one in call.keywords]
+    new = f"{tensor}.{function}({', '.join(others)})"
+    return prompt + code[: call.col_offset] + new + code[call.end_col_offset :]
+
+
+def for_method(lines, function, method):
+    """Return the docstring of a function as that of a method of its first parameter."""
+    name, gone = function.name, [one for one in function.parameters[1:] if one not in method.parameters]
+    found = {title: body for title, body in sections(lines).items() if title != "See Also" or body}
+    for title in {"Parameters", "Returns", "Raises"} & set(found):
+        kept = [[header, *_kept_sentences(text, gone)] for header, *text in entries(found[title])]
+        left_out = {function.parameters[0], *gone} if title == "Parameters" else set()
+        found[title] = [
+            line for entry in kept if entry[1:] and not left_out.issuperset(names_of(entry)) for line in entry
+        ]
+    for title, body in found.items():
+        if title != "Examples":
+            found[title] = [_about_the_tensor(line, function) for line in body]
+    found["Examples"] = [
+        _method_call(line, name) if line.startswith((">>> ", "... ")) else line for line in found["Examples"]
+    ]
+    see = [f"dltensor.{name} : The same as a function, of any object.", *found.pop("See Also", [])]
+    titles = [title for title in found if title not in ("Notes", "Examples")]
+    found = {
+        **{title: found[title] for title in titles},
+        "See Also": see,
+        **{title: body for title, body in found.items() if title not in titles},
+    }
+    return joined(found)
+
+
+def complete(path, package):
+    """Return the text of a file with complete docstrings."""
+    lines = package.texts[path].split("\n")
+    for one in reversed(package.names(path).values()):  # from the end, so that line numbers stay
+        if not any(map(REFERENCE.match, one.text())):
+            continue
+        filled = package.filled(one, path)
+        margin = " " * one.indent
+        new = [margin + '"""' + filled[0], *(margin + line if line else "" for line in filled[1:])]
+        new = [*new, margin + '"""'] if len(new) > 1 else [new[0] + '"""']
+        if path.suffix == ".pyx":  # as many lines as before
+            new = ["\\n".join(new), *[""] * (len(one.lines) - 1)]
+        lines[one.start : one.start + len(one.lines)] = new
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--depfile", type=Path, help="file to write for ninja: the sources that the output depends on")
+    parser.add_argument("output", type=Path, help="folder of the files that are written")
+    parser.add_argument("sources", nargs="+", type=Path, help="files of the package")
+    options = parser.parse_args()
+    package = Package(PACKAGE)
+    for source in options.sources:
+        target = options.output / source.name
+        new = complete(source.resolve(), package)
+        if not target.exists() or target.read_text() != new:  # what is unchanged is not compiled again
+            target.write_text(new)
+    if options.depfile:
+        sources = [str(path).replace(" ", "\\ ") for path in package.read]
+        options.depfile.write_text(f"{options.output / options.sources[0].name}: {' '.join(sources)}\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ValueError as error:
+        sys.exit(f"fill_docstrings: {error}")
