@@ -12,6 +12,12 @@ def documented(text):
     return [name for line in found for name in line.split(", ")]
 
 
+def description(text, error):
+    """What a docstring says of an exception, in one line."""
+    entry = re.search(rf"^{error}\n((?:[ ]+.*\n?)+)", inspect.cleandoc(text or ""), re.M)
+    return " ".join(entry[1].split()) if entry else ""
+
+
 def names(text):
     """The names of a row: "a b linalg.(c d)" stands for a, b, linalg.c and linalg.d."""
     found, prefix = [], ""

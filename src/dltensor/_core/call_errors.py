@@ -16,10 +16,6 @@ def explain(file, error):
     error : TypeError or str
         What Cython says: ``name() takes ...`` or ``name() got ...``.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     LookupError, ValueError
@@ -121,14 +117,6 @@ def rename(error, name):
 def has_plain_defaults(function):
     """Test whether Python can read the default values in the text of a signature, which it does not with tuples.
 
-    Parameters
-    ----------
-    function : function
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> from dltensor._core.call_errors import has_plain_defaults
@@ -141,14 +129,6 @@ def has_plain_defaults(function):
 
 def text_signature(function):
     """Return the signature of a Python function without annotations, as text.
-
-    Parameters
-    ----------
-    function : function
-
-    Returns
-    -------
-    str
 
     Examples
     --------

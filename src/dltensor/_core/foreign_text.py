@@ -30,15 +30,6 @@ def escape_controls(text):
 def first_line(text, limit=LIMIT):
     """Return the first line of a text that is not empty, cut to `limit` characters, control characters escaped.
 
-    Parameters
-    ----------
-    text : str
-    limit : int, default 300
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from dltensor._core.foreign_text import first_line
@@ -53,15 +44,6 @@ def first_line(text, limit=LIMIT):
 
 def quoted(value, limit=120):
     """Return the ``repr`` of an object, cut to one line of at most `limit` characters.
-
-    Parameters
-    ----------
-    value : object
-    limit : int, default 120
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -86,10 +68,6 @@ def suggestion(name, names):
     name : str
     names : iterable of str
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from dltensor._core.foreign_text import suggestion
@@ -110,10 +88,6 @@ def describe_error(error, limit=LIMIT):
     error : BaseException
     limit : int, default 300
         Characters of its text that are kept.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -247,11 +247,6 @@ def _values(t):
 def html_tensor(t):
     """Answer ``_repr_html_``.
 
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-
     Examples
     --------
     >>> "<svg" in html_tensor(dl.arange(6).reshape((2, 3)).T)

@@ -133,11 +133,6 @@ class Markup(str):
 def escaped(content):
     """Return content as HTML: `Markup` as it is, anything else as escaped text.
 
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-
     Examples
     --------
     >>> escaped("a < b"), escaped(Markup("<br/>"))
@@ -158,11 +153,6 @@ def element(tag, *content, **attributes):
         A trailing underscore is left out of the name, and others become hyphens. True writes an empty value; None
         and False leave the attribute out.
 
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-
     Examples
     --------
     >>> element("details", element("summary", "a & b"), open=True, class_="quiet")
@@ -179,24 +169,12 @@ def element(tag, *content, **attributes):
 
 
 def join(parts):
-    """Return the parts one after another as `Markup`; those that are not `Markup` are escaped.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-    """
+    """Return the parts one after another as `Markup`; those that are not `Markup` are escaped."""
     return Markup("".join(map(escaped, parts)))
 
 
 def scrolling(content, label):
-    """Return content in a box that scrolls sideways where it is too wide, and shades the side that has more.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-    """
+    """Return content in a box that scrolls sideways where it is too wide, and shades the side that has more."""
     # A box that scrolls must be reachable by the keyboard, and then it needs a name.
     return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=label)
 
@@ -216,11 +194,6 @@ def table(rows, label, heads=(), *, right=(), lined=False):
         Columns of figures, which are flush right.
     lined : bool, default False
         Draw lines between rows and use the full width.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
 
     Examples
     --------
@@ -244,24 +217,12 @@ def table(rows, label, heads=(), *, right=(), lined=False):
 
 
 def folded(title, *content, is_open=False):
-    """Return content under a title that folds.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-    """
+    """Return content under a title that folds."""
     return element("details", element("summary", title), *content, open=is_open)
 
 
 def fragment(*content):
-    """Return content for a notebook, with what it needs of the style sheet.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
-    """
+    """Return content for a notebook, with what it needs of the style sheet."""
     return element("div", element("style", Markup(FRAGMENT_STYLE)), *content, class_="dlt")
 
 
@@ -275,11 +236,6 @@ def page(title, *content, head=None):
         What stands in ``<main>``, its ``<h1>`` included.
     head : Markup or None
         More elements for ``<head>``.
-
-    Raises
-    ------
-    MemoryError
-        No memory is left.
     """
     known = join(
         [

@@ -1281,7 +1281,7 @@ cdef class Tensor:
         IndexError
             An index is out of range, or their number is not that of the dimensions.
         DeviceError
-            The host cannot read the memory.
+            The memory cannot be copied to the host.
 
         See Also
         --------
@@ -1325,7 +1325,7 @@ cdef class Tensor:
         Raises
         ------
         DeviceError
-            The host cannot read the memory.
+            The memory cannot be copied to the host.
         ValueError
             The dtype has no Python counterpart.
 
@@ -1945,7 +1945,7 @@ cdef class Tensor:
         DeviceError
             The device, its driver or its library is not available.
         ValueError
-            `device` is not a CUDA device.
+            `device` is not a CUDA device, or there is no such device.
 
         Examples
         --------
@@ -2014,7 +2014,7 @@ cdef class Tensor:
         ValueError
             `copy` is False and a copy is needed.
         DeviceError
-            The host cannot read the memory.
+            The memory cannot be copied to the host.
 
         See Also
         --------

@@ -137,14 +137,7 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
 
     Parameters
     ----------
-    a, b : array_like or number
-        Tensors, objects that support DLPack, or numbers; they broadcast.
-    rtol : array_like or number, default 1e-05
-        Tolerance as a part of the absolute value of `b`; several broadcast with the operands.
-    atol : array_like or number, default 1e-08
-        Tolerance beside that; several broadcast with the operands.
-    equal_nan : bool, default False
-        Take NaN as close to NaN.
+    {isclose: a, rtol, atol, equal_nan}
 
     Returns
     -------
@@ -202,10 +195,7 @@ def array_equal(a, b, /, equal_nan=False):
 
     Raises
     ------
-    TypeError
-        An operand is not a tensor or a number, or there is no common dtype.
-    DeviceError
-        An operand is neither on the host nor on a CUDA device.
+    {allclose: TypeError, DeviceError}
 
     See Also
     --------

@@ -98,17 +98,11 @@ def ones(shape, *, dtype=None, device=None):
     device : device_like, default "cpu"
         Device of the tensor.
 
-    Returns
-    -------
-    Tensor
-        In C order.
+    {zeros: Returns}
 
     Raises
     ------
-    ValueError
-        An extent is negative, or the size exceeds 2^63 - 1 bytes.
-    MemoryError
-        The allocation failed.
+    {zeros: ValueError, MemoryError}
     TypeError
         The dtype cannot represent 1.
     DeviceError
@@ -144,17 +138,11 @@ def full(shape, fill_value, *, dtype=None, device=None):
     device : device_like, default "cpu"
         Device of the tensor.
 
-    Returns
-    -------
-    Tensor
-        In C order.
+    {zeros: Returns}
 
     Raises
     ------
-    ValueError
-        An extent is negative, or the size exceeds 2^63 - 1 bytes.
-    MemoryError
-        The allocation failed.
+    {zeros: ValueError, MemoryError}
     OverflowError
         `fill_value` is outside the range of an integer dtype, or an integer that no float holds.
     TypeError
@@ -259,28 +247,14 @@ def empty_like(x, /, *, dtype=None, device=None):
 def zeros_like(x, /, *, dtype=None, device=None):
     """Return a tensor of zeros with the shape of `x`.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
-    dtype : dtype_like, optional
-        Element type; by default that of `x`.
-    device : device_like, optional
-        Device; by default that of `x`.
+    {empty_like: Parameters}
 
     Returns
     -------
     Tensor
         In C order.
 
-    Raises
-    ------
-    DeviceError
-        The device is not available.
-    TypeError
-        `dtype` is not a dtype.
-    MemoryError
-        The allocation failed.
+    {empty_like: Raises}
 
     See Also
     --------
@@ -301,19 +275,7 @@ def zeros_like(x, /, *, dtype=None, device=None):
 def ones_like(x, /, *, dtype=None, device=None):
     """Return a tensor of ones with the shape of `x`.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
-    dtype : dtype_like, optional
-        Element type; by default that of `x`.
-    device : device_like, optional
-        Device; by default that of `x`.
-
-    Returns
-    -------
-    Tensor
-        In C order.
+    {zeros_like: Parameters, Returns}
 
     Raises
     ------
@@ -349,15 +311,9 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
         Tensor, or any object that supports DLPack.
     fill_value : bool, int, float or complex
         Value of every element.
-    dtype : dtype_like, optional
-        Element type; by default that of `x`.
-    device : device_like, optional
-        Device; by default that of `x`.
+    {zeros_like: dtype, device}
 
-    Returns
-    -------
-    Tensor
-        In C order.
+    {zeros_like: Returns}
 
     Raises
     ------
@@ -365,10 +321,7 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
         `fill_value` is outside the range of an integer dtype, or an integer that no float holds.
     TypeError
         `fill_value` is not a number that the dtype can represent.
-    DeviceError
-        The device is not available.
-    MemoryError
-        The allocation failed.
+    {zeros_like: DeviceError, MemoryError}
 
     See Also
     --------
@@ -626,10 +579,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
         Number of columns; by default `n_rows`.
     k : int, default 0
         Diagonal of the ones; positive above the main diagonal, negative below it.
-    dtype : dtype_like, default float32
-        Element type.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {ones: dtype, device}
 
     Returns
     -------
@@ -640,10 +590,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     ------
     ValueError
         An extent is negative.
-    TypeError
-        The dtype cannot represent 1.
-    DeviceError
-        The device is not available.
+    {ones: TypeError, DeviceError}
 
     Notes
     -----
@@ -818,17 +765,7 @@ def triu(x, /, *, k=0):
     k : int, default 0
         Lowest diagonal that is kept.
 
-    Returns
-    -------
-    Tensor
-        A copy of the shape of `x`.
-
-    Raises
-    ------
-    ValueError
-        There are fewer than two dimensions.
-    TypeError
-        `k` is not an integer.
+    {tril: Returns, Raises}
 
     See Also
     --------

@@ -896,23 +896,14 @@ def maximum_at(x, indices, values, /):
     values : array_like or number
         Broadcast to the shape of ``x[indices]`` and converted to the dtype of `x`. NaN wins.
 
-    Returns
-    -------
-    array_like
-        `x` itself.
+    {add_at: Returns}
 
     Raises
     ------
-    IndexError
-        An index is out of range; nothing is written then.
-    ValueError
-        `values` does not broadcast, or `x` is read-only or its elements share memory.
+    {add_at: IndexError, ValueError}
     TypeError
         `x` has a dtype without order.
-    OverflowError
-        A Python integer is outside the dtype.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {add_at: OverflowError, DeviceError}
 
     See Also
     --------
@@ -930,32 +921,7 @@ def maximum_at(x, indices, values, /):
 def minimum_at(x, indices, values, /):
     """Lower the elements that an index selects to values where these are smaller, in place.
 
-    Parameters
-    ----------
-    x : array_like
-        Writable tensor.
-    indices : index
-        Key as in ``x[...]``.
-    values : array_like or number
-        Broadcast to the shape of ``x[indices]`` and converted to the dtype of `x`. NaN wins.
-
-    Returns
-    -------
-    array_like
-        `x` itself.
-
-    Raises
-    ------
-    IndexError
-        An index is out of range; nothing is written then.
-    ValueError
-        `values` does not broadcast, or `x` is read-only or its elements share memory.
-    TypeError
-        `x` has a dtype without order.
-    OverflowError
-        A Python integer is outside the dtype.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {maximum_at: Parameters, Returns, Raises}
 
     See Also
     --------
@@ -1022,7 +988,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, *, axis=None, out=None
     TypeError
         An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
     DeviceError
-        The host cannot read the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -1086,10 +1052,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     ValueError
         The numbers of dimensions differ, the other dimensions do not broadcast, or `out` has another shape or is
         read-only.
-    TypeError
-        An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
-    DeviceError
-        The host cannot read the memory.
+    {take: TypeError, DeviceError}
 
     See Also
     --------

@@ -313,10 +313,7 @@ def stack(arrays, /, axis=0):
     ------
     ValueError
         There is no tensor, or shapes or devices differ.
-    TypeError
-        The dtypes have no common dtype.
-    IndexError
-        `axis` is out of range.
+    {concat: TypeError, IndexError}
 
     See Also
     --------
@@ -483,10 +480,7 @@ def squeeze(x, /, axis=None):
     axis : int, sequence of int or None, default None
         Dimensions to remove; None removes all that have one element.
 
-    Returns
-    -------
-    Tensor
-        A view of the same memory.
+    {expand_dims: Returns}
 
     Raises
     ------
@@ -571,10 +565,7 @@ def permute_dims(x, /, axes):
     axes : sequence of int
         For each dimension of the result, the dimension of `x` that it is.
 
-    Returns
-    -------
-    Tensor
-        A view of the same memory.
+    {expand_dims: Returns}
 
     Raises
     ------
@@ -614,10 +605,7 @@ def moveaxis(x, source, destination, /):
     destination : int or sequence of int
         Their positions in the result; as many as in `source`.
 
-    Returns
-    -------
-    Tensor
-        A view of the same memory.
+    {permute_dims: Returns}
 
     Raises
     ------
@@ -818,10 +806,7 @@ def repeat(x, repeats, /, axis=None):
     axis : int or None, default None
         Dimension along which to repeat. None repeats the elements in C order.
 
-    Returns
-    -------
-    Tensor
-        A new tensor in C order.
+    {concat: Returns}
 
     Raises
     ------
@@ -923,10 +908,7 @@ def tile(x, repetitions, /):
         Number of repetitions along each dimension. If it and the shape differ in length, ones are prepended to the
         shorter of them.
 
-    Returns
-    -------
-    Tensor
-        A new tensor in C order.
+    {repeat: Returns}
 
     Raises
     ------

@@ -78,14 +78,7 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {nansum: x, axis, keepdims, out}
     dtype : dtype_like, optional
         Float dtype of the result, which is rounded to it once.
 
@@ -99,12 +92,7 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     ------
     TypeError
         `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {nansum: IndexError, ValueError, DeviceError}
 
     See Also
     --------
@@ -130,18 +118,10 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
+    {nanmean: x, axis}
     correction : float, default 0.0
         The divisor is the number of elements that are not NaN, less `correction`.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
-    dtype : dtype_like, optional
-        Float dtype of the result, which is rounded to it once.
+    {nanmean: keepdims, out, dtype}
 
     Returns
     -------
@@ -149,16 +129,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
         Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits, float32 of
         narrower ones and bool. `out`, when it is given.
 
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {nanmean: Raises}
 
     See Also
     --------
@@ -181,37 +152,7 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
 
     Where every element is NaN, the result is NaN.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
-    correction : float, default 0.0
-        The divisor is the number of elements that are not NaN, less `correction`.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
-    dtype : dtype_like, optional
-        Float dtype of the result, which is rounded to it once.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits, float32 of
-        narrower ones and bool. `out`, when it is given.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {nanvar: Parameters, Returns, Raises}
 
     See Also
     --------
@@ -243,12 +184,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {nansum: axis, keepdims, out}
 
     Returns
     -------
@@ -257,10 +193,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
+    {nansum: TypeError, IndexError}
     ValueError
         `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
     DeviceError
@@ -287,32 +220,7 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
 
     Where every element is NaN, the result is NaN.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x`. `out`, when it is given.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {nanmax: Parameters, Returns, Raises}
 
     See Also
     --------

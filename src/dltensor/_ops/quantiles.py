@@ -178,10 +178,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None)
         Tensor, or any object that supports DLPack, of bool, integer or float dtype.
     q : array_like or float
         Probabilities from 0 to 1, of any shape.
-    axis : int, sequence of int or None, default None
-        Axes to reduce; None takes all elements.
-    keepdims : bool, default False
-        Keep reduced axes with extent 1.
+    {median: axis, keepdims}
     method : str, default 'linear'
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
         'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
@@ -199,12 +196,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None)
     ------
     ValueError
         A probability is outside of [0, 1], or there is no such method.
-    TypeError
-        The dtype has no order, `axis` is not an integer, or `dtype` is not a float dtype.
-    IndexError
-        `axis` is out of range.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {median: TypeError, IndexError, DeviceError}
 
     See Also
     --------

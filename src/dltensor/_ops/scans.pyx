@@ -177,28 +177,9 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, satur
         Elements are converted to it first, and the result has it.
     include_initial : bool, default False
         Begin with 1, so that the result is one element longer.
-    saturate : bool, default False
-        Keep the dtype of bool and integers, and clamp each exact result to its range. Floats are not changed by it.
-    out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+    {cumulative_sum: saturate, out}
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x`; of bool and integers int64 or uint64. With `saturate`, always of the dtype of `x`. `out`,
-        when it is given.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported. `out` has another dtype than the result. `dtype` is given
-        with `saturate`.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {cumulative_sum: Returns, Raises}
 
     Notes
     -----
@@ -235,12 +216,7 @@ def cumulative_max(x, /, *, axis=None, out=None):
     ------
     TypeError
         `x` is not a tensor, its dtype is not supported, or `out` has another dtype.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {cumulative_sum: IndexError, ValueError, DeviceError}
 
     See Also
     --------
@@ -263,30 +239,7 @@ def cumulative_min(x, /, *, axis=None, out=None):
 
     From the first NaN on, the results are NaN; -0.0 is below 0.0, as in `min`.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int, optional
-        Dimension to compare along. It may be left out when `x` has one dimension.
-    out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `x`. `out`, when it is given.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, its dtype is not supported, or `out` has another dtype.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {cumulative_max: Parameters, Returns, Raises}
 
     See Also
     --------

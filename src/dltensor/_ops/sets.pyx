@@ -186,12 +186,7 @@ def unique_counts(x, /) -> UniqueCounts:
     counts : Tensor
         How often each value occurs, int64.
 
-    Raises
-    ------
-    TypeError
-        The dtype has no arithmetic.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {unique_all: Raises}
 
     See Also
     --------
@@ -215,10 +210,7 @@ def unique_counts(x, /) -> UniqueCounts:
 def unique_inverse(x, /) -> UniqueInverse:
     """Return the distinct values and where each element's value is.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {unique_counts: Parameters}
 
     Returns
     -------
@@ -227,12 +219,7 @@ def unique_inverse(x, /) -> UniqueInverse:
     inverse_indices : Tensor
         For each element the index of its value, int64, of the shape of `x`.
 
-    Raises
-    ------
-    TypeError
-        The dtype has no arithmetic.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {unique_counts: Raises}
 
     See Also
     --------
@@ -255,22 +242,14 @@ def unique_inverse(x, /) -> UniqueInverse:
 def unique_values(x, /):
     """Return the distinct values.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {unique_counts: Parameters}
 
     Returns
     -------
     Tensor
         Distinct values in ascending order, as of `unique_all`.
 
-    Raises
-    ------
-    TypeError
-        The dtype has no arithmetic.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {unique_counts: Raises}
 
     See Also
     --------

@@ -218,14 +218,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
-    axis : int, default -1
-        Axis to sort along.
-    descending : bool, default False
-        Sort from the greatest to the least; equal elements keep their order.
-    stable : bool, default True
-        Accepted and not needed: every sort is stable.
+    {sort: x, axis, descending, stable}
     out : array_like, optional
         Writable tensor of the shape of `x` and dtype int64; overwritten and returned.
 
@@ -234,16 +227,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     Tensor
         Indices along `axis`, int64, of the shape of `x`. NaNs are last in both orders; -0 and +0 are equal.
 
-    Raises
-    ------
-    TypeError
-        The dtype has no order, or `axis` is not an integer.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `out` has another shape, or is not writable.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device. `out` is on another device.
+    {sort: Raises}
 
     See Also
     --------

@@ -214,12 +214,7 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {ptp: axis, keepdims, out}
 
     Returns
     -------
@@ -229,10 +224,7 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
+    {ptp: TypeError, IndexError}
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
@@ -293,16 +285,7 @@ def softmax(x, /, *, axis=None, out=None):
         Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`,
         when it is given.
 
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {logsumexp: Raises}
 
     See Also
     --------
@@ -338,22 +321,7 @@ def log_softmax(x, /, *, axis=None, out=None):
     out : array_like, optional
         Writable tensor of the shape of `x`; overwritten and returned.
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`,
-        when it is given.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {softmax: Returns, Raises}
 
     See Also
     --------

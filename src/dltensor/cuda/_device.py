@@ -140,12 +140,7 @@ def cores_per_sm(device: Any = 0) -> int:
     ----------
     device : int, Device, str, or a compute capability as a tuple, which needs no driver
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {properties: Raises}
 
     Examples
     --------
@@ -193,12 +188,7 @@ class MemInfo(NamedTuple):
 def mem_info(device: Any = 0) -> MemInfo:
     """Return used, free and total bytes of a device.
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {properties: Raises}
 
     Examples
     --------
@@ -216,12 +206,7 @@ def memory_stats(device: Any = 0) -> dict[str, int]:
 
     ``peak_bytes`` is the most that was live at once, on all streams together, since the start or `reset_peak_memory`.
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {properties: Raises}
 
     Examples
     --------
@@ -235,12 +220,7 @@ def memory_stats(device: Any = 0) -> dict[str, int]:
 def reset_peak_memory(device: Any = 0) -> None:
     """Let ``memory_stats()["peak_bytes"]`` count from what is live now.
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {properties: Raises}
 
     Examples
     --------

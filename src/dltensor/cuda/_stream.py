@@ -111,12 +111,7 @@ class Stream:
     def query(self) -> bool:
         """Return whether all its work is done.
 
-        Raises
-        ------
-        DeviceError
-            A kernel failed.
-        BufferError
-            A graph is being captured.
+        {Stream.synchronize: Raises}
         """
         return self._core.query()
 
@@ -223,12 +218,7 @@ def _raw_handle(stream: Any) -> int:
 def current_stream(device: Any = 0) -> Stream:
     """Return this thread's current stream of a device: the legacy default stream unless one was activated.
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {Stream: Raises}
 
     Examples
     --------
@@ -251,12 +241,7 @@ class Event:
     timing : bool; without it an event costs less
     blocking : bool; the host sleeps in `synchronize` instead of spinning
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {Stream: Raises}
 
     Examples
     --------
@@ -301,12 +286,7 @@ class Event:
     def synchronize(self) -> None:
         """Wait until it has happened.
 
-        Raises
-        ------
-        DeviceError
-            A kernel failed.
-        BufferError
-            It was recorded in a capture.
+        {Event.query: Raises}
         """
         self._core.synchronize()
 

@@ -361,12 +361,7 @@ def slogdet(x, /):
 def inv(x, /, *, out=None):
     """Compute the inverse of a square matrix.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {det: Parameters}
 
     Returns
     -------
@@ -377,12 +372,7 @@ def inv(x, /, *, out=None):
     ------
     LinAlgError
         A matrix is singular; the message names which of the batch.
-    ValueError
-        `x` does not consist of square matrices, or `out` has another shape or is read-only.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {det: ValueError, TypeError, DeviceError}
 
     See Also
     --------
@@ -514,12 +504,7 @@ def cholesky(x, /, *, upper=False, out=None):
     ------
     LinAlgError
         A matrix is not positive definite; the message names which of the batch.
-    ValueError
-        `x` does not consist of square matrices, or `out` has another shape or is read-only.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {det: ValueError, TypeError, DeviceError}
 
     See Also
     --------
@@ -690,11 +675,7 @@ def eigh(x, /):
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
         `x` does not consist of square matrices, or is larger than `backend` takes.
-    TypeError
-        The dtype is neither float nor complex.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
+    {qr: TypeError, DeviceError}
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
@@ -721,9 +702,7 @@ def eigvalsh(x, /, *, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. Only the lower triangle is read. float16 and bfloat16
-        are computed in float32.
+    {eigh: x}
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
 
@@ -741,11 +720,7 @@ def eigvalsh(x, /, *, out=None):
         read-only.
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
-    ImportError
-        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+    {eigh: DeviceError, ImportError}
 
     See Also
     --------
@@ -807,12 +782,7 @@ def eig(x, /):
 
     Raises
     ------
-    LinAlgError
-        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
-    ValueError
-        `x` does not consist of square matrices, or is larger than `backend` takes.
-    TypeError
-        The dtype is neither float nor complex.
+    {eigh: LinAlgError, ValueError, TypeError}
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
@@ -852,17 +822,8 @@ def eigvals(x, /, *, out=None):
 
     Raises
     ------
-    LinAlgError
-        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
-    ValueError
-        `x` does not consist of square matrices, is larger than `backend` takes, or `out` has another shape or is
-        read-only.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
-    ImportError
-        No library is installed; the extra ``linalg`` brings one.
+    {eigvalsh: LinAlgError, ValueError, TypeError}
+    {eig: DeviceError, ImportError}
 
     See Also
     --------
@@ -953,13 +914,7 @@ def svd(x, /, *, full_matrices=True):
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
         `x` has fewer than two dimensions, or is larger than `backend` takes.
-    TypeError
-        The dtype is neither float nor complex.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
-    ImportError
-        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+    {eigh: TypeError, DeviceError, ImportError}
 
     See Also
     --------
@@ -1000,13 +955,7 @@ def svdvals(x, /, *, out=None):
     ValueError
         `x` has fewer than two dimensions, is larger than `backend` takes, or `out` has another shape or is
         read-only.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
-    ImportError
-        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+    {eigvalsh: TypeError, DeviceError, ImportError}
 
     See Also
     --------

@@ -392,10 +392,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
         As for `vector_norm` and `matrix_norm`. By default the square root of the sum of squares.
     axis : int or sequence of int, optional
         One dimension for norms of vectors, two for those of matrices. By default all.
-    keepdims : bool, default False
-        Whether these dimensions stay, with extent 1.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {vector_norm: keepdims, out}
 
     Returns
     -------
@@ -591,17 +588,10 @@ def pinv(x, /, *, rtol=None, out=None):
 
     Raises
     ------
-    LinAlgError
-        A matrix has NaN or infinite elements; the message names which of the batch.
-    ValueError
-        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
+    {matrix_rank: LinAlgError, ValueError}
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
-    ImportError
-        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+    {matrix_rank: DeviceError, ImportError}
 
     See Also
     --------

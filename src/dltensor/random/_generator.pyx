@@ -381,10 +381,7 @@ cdef class Generator:
             Shape of the tensor.
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64. Values are computed in float64 and rounded once.
-        out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape, dtype and device.
-        device : device_like, default "cpu"
-            Where the values are made; the same bits on every device.
+        {Generator.random: out, device}
 
         Returns
         -------
@@ -437,10 +434,7 @@ cdef class Generator:
             An integer dtype of 8 to 64 bits.
         endpoint : bool, default False
             Whether the bound above is drawn too.
-        out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape, dtype and device.
-        device : device_like, default "cpu"
-            Where the values are made; the same bits on every device.
+        {Generator.random: out, device}
 
         Returns
         -------
@@ -492,14 +486,7 @@ cdef class Generator:
             Mean.
         std : float, default 1.0
             Standard deviation, at least 0.
-        shape : int or sequence of int, default ()
-            Shape of the tensor.
-        dtype : dtype_like, default float32
-            One of float16, bfloat16, float32 and float64.
-        out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape, dtype and device.
-        device : device_like, default "cpu"
-            Where the values are made; the same bits on every device.
+        {Generator.random: shape, dtype, out, device}
 
         Returns
         -------
@@ -535,14 +522,7 @@ cdef class Generator:
         ----------
         scale : float, default 1.0
             Mean, at least 0.
-        shape : int or sequence of int, default ()
-            Shape of the tensor.
-        dtype : dtype_like, default float32
-            One of float16, bfloat16, float32 and float64.
-        out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape, dtype and device.
-        device : device_like, default "cpu"
-            Where the values are made; the same bits on every device.
+        {Generator.random: shape, dtype, out, device}
 
         Returns
         -------
