@@ -235,11 +235,11 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     Raises
     ------
     ValueError
-        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+        There is nothing to transform, a size is less than 1, or `norm` is unknown.
     IndexError
-        `axis` is out of range.
+        An axis is out of range.
     TypeError
-        The dtype has no transform, or `n` is not an integer.
+        The dtype has no transform, or a size is not an integer.
     DeviceError
         `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
@@ -313,17 +313,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
 
-    {fft: Returns}
-
-    Raises
-    ------
-    ValueError
-        There is nothing to transform, a size is less than 1, or `norm` is unknown.
-    IndexError
-        An axis is out of range.
-    TypeError
-        The dtype has no transform, or `s` is not a sequence of integers.
-    {fft: DeviceError, ImportError}
+    {fft: Returns, Raises}
 
     See Also
     --------
@@ -391,7 +381,7 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     ------
     {fft: ValueError, IndexError}
     TypeError
-        `x` is complex, the dtype has no transform, or `n` is not an integer.
+        `x` is complex, the dtype has no transform, or a size is not an integer.
     {fft: DeviceError, ImportError}
 
     See Also
@@ -468,7 +458,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     ------
     {fftn: ValueError, IndexError}
     TypeError
-        `x` is complex, the dtype has no transform, or `s` is not a sequence of integers.
+        `x` is complex, the dtype has no transform, or a size is not an integer.
     {fftn: DeviceError, ImportError}
 
     See Also
