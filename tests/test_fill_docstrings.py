@@ -55,7 +55,7 @@ def filled(folder, source, name="operations.py", **others):
     """The text of a file of a package below `folder` with complete docstrings."""
     for file, text in {name: source, **{f"{stem}.py": text for stem, text in others.items()}}.items():
         (folder / file).write_text(text)
-    return tool.complete((folder / name).resolve(), tool.Package(folder))
+    return tool.complete((folder / name).resolve(), tool.Package(folder), keep_lines=name.endswith(".pyx"))
 
 
 def docstring(text, name):

@@ -245,8 +245,8 @@ def for_method(lines, function, method):
     return joined(found)
 
 
-def complete(path, package):
-    """Return the text of a file with complete docstrings."""
+def complete(path, package, keep_lines=False):
+    """Return the text of a file with complete docstrings; `keep_lines` writes each in one line, and empty ones."""
     lines = package.texts[path].split("\n")
     for one in reversed(package.names(path).values()):  # from the end, so that line numbers stay
         if not any(map(REFERENCE.match, one.text())):
@@ -255,7 +255,7 @@ def complete(path, package):
         margin = " " * one.indent
         new = [margin + '"""' + filled[0], *(margin + line if line else "" for line in filled[1:])]
         new = [*new, margin + '"""'] if len(new) > 1 else [new[0] + '"""']
-        if path.suffix == ".pyx":  # as many lines as before
+        if keep_lines:
             new = ["\\n".join(new), *[""] * (len(one.lines) - 1)]
         lines[one.start : one.start + len(one.lines)] = new
     return "\n".join(lines)
@@ -270,7 +270,7 @@ def main():
     package = Package(PACKAGE)
     for source in options.sources:
         target = options.output / source.name
-        new = complete(source.resolve(), package)
+        new = complete(source.resolve(), package, keep_lines=source.suffix == ".pyx")
         if not target.exists() or target.read_text() != new:  # what is unchanged is not compiled again
             target.write_text(new)
     if options.depfile:

@@ -5,6 +5,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+import fill_docstrings
+
 STRING = re.compile(r'(?s)(?P<quotes>"""|\'\'\').*?(?P=quotes)')
 HEADER = re.compile(
     r"^(?P<indent>(?:    )?)(?:(?:cdef )?class (?P<kind>\w+)(?:\((?P<bases>[^\n]*)\))?:"
@@ -121,9 +123,15 @@ def decorators_before(text, end):
 
 
 @cache
+def docstrings():
+    """Return the docstrings of the package, to which docstrings refer."""
+    return fill_docstrings.Package(fill_docstrings.PACKAGE)
+
+
+@cache
 def module(path):
-    """Read a file, once."""
-    text = path.read_text()
+    """Read a file with complete docstrings, once."""
+    text = fill_docstrings.complete(path.resolve(), docstrings())
     strings = [found.span() for found in STRING.finditer(text)]
     found, owner, at = [], None, 0
     for match in HEADER.finditer(text):
