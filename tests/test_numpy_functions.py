@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's ufuncs and functions called with tensors: ours compute what exists here, NumPy the rest, nothing is lost."""
 
+import functools
 import math
 import operator
 import sys
@@ -138,7 +139,7 @@ def test_operators_inside_other_calls_give_tensors():
     assert type(np.add(A + t, A)) is dl.Tensor
 
 
-def test_operators_are_told_apart_from_calls_wherever_they_are():
+def test_operators_and_calls_give_tensors_wherever_they_are():
     t = sample()
 
     def produce():
@@ -165,6 +166,13 @@ def test_operators_are_told_apart_from_calls_wherever_they_are():
     finally:
         sys.settrace(None)
     assert [type(x) for x in made] == [dl.Tensor] * 2
+
+
+def test_an_operator_that_compiled_code_answers_by_a_ufunc_gives_a_tensor():
+    class Adding:
+        __add__ = functools.partial(np.add, A)
+
+    assert (Adding() + sample()).tolist() == [4, 3, 5]
 
 
 def test_the_class_and_its_objects_have_the_method():
@@ -268,6 +276,20 @@ def test_subclasses_of_arrays_keep_their_meaning():
     for made in (np.add(sample(), masked), masked + sample(), np.concatenate([sample(), masked])):
         assert isinstance(made, np.ma.MaskedArray)
     assert np.add(sample(), masked).mask.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("symbol", ["+", "%", "@", "=="])
+def test_an_operator_of_a_subclass_gives_what_its_ufunc_gives(symbol):
+    array = A.view(type("Sub", (np.ndarray,), {}))
+    made = eval(f"array {symbol} t", {"array": array, "t": sample()})
+    expected = eval(f"array {symbol} other", {"array": array, "other": sample().numpy()})
+    assert type(made) is type(expected)
+    assert made.tolist() == expected.tolist()
+
+
+def test_a_comparison_names_the_operator_that_was_written():
+    with pytest.raises(TypeError, match=r"^less: not defined for complex64"):
+        eval("a < t", {"a": A, "t": sample("complex64")})
 
 
 def test_memory_maps_are_arrays(tmp_path):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tensor class: attributes, views, elements, operators and protocols. Import is in convert.pyx."""
 import math
-from types import MethodType
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -144,32 +143,6 @@ cdef inline object operate_matmul(object a, object b):
 
 
 # -- NumPy's ufuncs ---------------------------------------------------------------------------------------------------
-# NumPy looks for __array_ufunc__ on the class in two places. Its operators step back when that is None, and the
-# tensor's __radd__ computes; its ufuncs call it. An operator that does not step back builds the call of a ufunc,
-# which costs more than the sum of two small tensors: so Python code that is at an operator gets None.
-
-cdef extern from "_core/instruction.h" namespace "dlt":
-    bint is_at_operator() noexcept
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class _UfuncMethod:
-    """``Tensor.__array_ufunc__``: None for an operator of Python code, which has a faster way; else the method.
-
-    Where an operator calls C code of another package, and that calls a ufunc with a tensor, NumPy is told None, too,
-    and raises TypeError.
-    """
-
-    def __get__(self, instance, owner):
-        if instance is not None:
-            return MethodType(self, instance)
-        return None if is_at_operator() else self
-
-    def __call__(self, tensor, ufunc, method, *inputs, **kwargs):
-        """Implement a ufunc of NumPy by the operation of the same name; the result is a Tensor."""
-        return call_ufunc(ufunc, method, inputs, kwargs)
-
 
 cdef dict _ufuncs = {}      # ufunc -> number of the operation that it is
 cdef Published[PyObject] _ndarray  # the class of NumPy's arrays
@@ -2254,7 +2227,9 @@ cdef class Tensor:
     def __releasebuffer__(self, Py_buffer* buffer):
         free_buffer(buffer)
 
-    __array_ufunc__ = _UfuncMethod()
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """Implement a ufunc of NumPy by the operation of the same name; the result is a Tensor."""
+        return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Call the function of this package of the same name, else NumPy's on arrays that share the memory."""
