@@ -61,6 +61,9 @@ test-levels: $(VENV)/light install  # the tests with the instructions of older p
 test-peers: $(VENV)/peers install  # tests that need torch, jax, tvm-ffi, metatensor, pyarrow, zarr, matplotlib or OpenBLAS
 	$(RUN) -m pytest -m "peers and not gpu" $$(grep -rl "pytest.mark.peers" tests --include="test_*.py")
 	$(TEST) tests/engine/test_gemm.py $(addprefix tests/test_,demo.py docs.py site.py docstrings.py abi.py validate.py)
+PUBLIC := dlpack.py foreign_operands.py operand_lifetime.py torch_ownership.py protocols.py numpy_functions.py peers.py
+test-public: $(VENV)/peers install  # tests of the exchange without fields of other libraries' structs
+	DLTENSOR_TORCH=public DLTENSOR_NUMPY=public $(RUN) -m pytest $(addprefix tests/test_,$(PUBLIC))
 test-clients: $(VENV)/clients $(VENV)/light install  # SciPy, scikit-learn and einops.array_api with tensors of dltensor
 	SCIPY_ARRAY_API=1 $(RUN) -m pytest tests/clients
 test-conformance: $(VENV)/light install  # every check of the conformance suite on a defect planted for it

@@ -215,7 +215,9 @@ PLANTED = [
     ("native/memory/block.h", '\n#include "native/cuda/runtime/memory.h"\n', "imports native/cuda/runtime/memory"),
     ("native/layout/layout.h", '\n#include "native/memory/block.h"\n', "imports native/memory/block"),
     ("native/cpu/runtime/engine.cc", '\n#  include "native/opaque/array.h"\n', "imports native/opaque/array"),
-    ("native/cuda/runtime/stream.cc", '\n#include "_core/gil.h"\n', "imports _core/gil"),
+    ("native/cuda/runtime/stream.cc", '\n#include "_core/interop/gil.h"\n', "imports _core/interop/gil"),
+    ("_core/interop/numpy.pyx", "\nfrom ..._ops.arguments cimport Operand\n", "imports _ops/arguments"),
+    ("_core/interop/torch_public.py", "\ndef f():\n    from ... import debug\n", "imports debug"),
 ]
 
 
@@ -241,9 +243,35 @@ def spellers_of_python(texts):
 def test_the_engine_and_the_public_headers_do_not_know_python():
     known = spellers_of_python({n: t for n, t in TEXTS.items() if not n.startswith("testing/")})
     assert {name for name in known if name.startswith(("native/", "include/"))} == set()
-    assert "_core/gil.h" in known
+    assert "_core/interop/gil.h" in known
     planted = spellers_of_python({"native/memory/block.h": "#include <Python.h>"})
     assert planted == {"native/memory/block.h"}
+
+
+# What knows structs of another library, and the only files that use it.
+FOREIGN_STRUCTS = {
+    "_core/interop/numpy_abi": {"_core/interop/numpy.pyx"},
+    "_core/interop/torch_abi": {"_core/interop/torch.pyx"},
+    "_core/interop/torch_fields": {"_core/interop/torch.pyx"},
+    "_core/interop/type_table": {"_core/dlpack.pxd", "_core/dlpack.pyx"},
+    "_core/interop/weak_references": {"_core/interop/numpy_abi.h"},
+}
+
+
+def users_of_foreign_structs(texts):
+    """For each of these files, those that import or include it."""
+    found = {target: set() for target in FOREIGN_STRUCTS}
+    for one in imports_of(texts):
+        if one.target in found:
+            found[one.target].add(one.file)
+    return found
+
+
+def test_structs_of_another_library_are_known_to_one_module():
+    assert users_of_foreign_structs(TEXTS) == FOREIGN_STRUCTS
+    more = '\ncdef extern from "_core/interop/torch_abi.h":\n    pass\n'
+    planted = users_of_foreign_structs(TEXTS | {"_core/convert.pyx": TEXTS["_core/convert.pyx"] + more})
+    assert planted["_core/interop/torch_abi"] == {"_core/interop/torch.pyx", "_core/convert.pyx"}
 
 
 # Where operations ask whether memory is the host's, how often, and why. All else computes through the engine table.

@@ -328,6 +328,15 @@ print(dl.num_threads())
     assert made.stdout.strip() == str(expected or len(os.sched_getaffinity(0))), made.stderr
 
 
+@pytest.mark.parametrize("variable", ["DLTENSOR_TORCH", "DLTENSOR_NUMPY"])
+def test_a_switch_to_the_public_way_has_one_value(variable):
+    code = "try:\n    import dltensor\nexcept ValueError as error:\n    print(error)"
+    assert run(code, **{variable: "Public"}).stdout == (
+        f"dltensor: {variable} must be 'public' or empty, got 'Public'; correct or unset it\n"
+    )
+    assert run(code, **{variable: "public"}).stdout == run(code, **{variable: ""}).stdout == ""
+
+
 def test_a_rejected_value_is_cut_and_cannot_steer_a_terminal():
     made = run("import dltensor", DLTENSOR_CPU="\x1b[31m\n" + "x" * 500)
     assert made.stderr.startswith("dltensor: DLTENSOR_CPU=?[31m?xxx")

@@ -4,6 +4,7 @@
 import contextlib
 import gc
 import itertools
+import os
 import sys
 import threading
 
@@ -14,6 +15,8 @@ import dltensor as dl
 pytestmark = pytest.mark.peers
 torch = pytest.importorskip("torch", reason="torch is not installed")
 COUNT = 50_000
+is_public = os.environ.get("DLTENSOR_TORCH") == "public"
+borrows = pytest.mark.skipif(is_public, reason="without torch's fields operands are imported, not borrowed")
 
 
 def churn():
@@ -67,6 +70,7 @@ def test_a_view_of_a_weight_keeps_its_memory_when_the_module_is_converted():
     del kept, module
 
 
+@borrows
 @pytest.mark.parametrize("change", ["resize_", "set_", ".data=", "storage resize"])
 def test_an_operand_that_another_one_changes_is_read_after_that(change):
     x = torch.full((COUNT,), 2.0)
@@ -96,6 +100,7 @@ def test_a_large_operand_keeps_its_memory_while_the_gil_is_released():
         x.resize_(40 * COUNT)
 
 
+@borrows
 def test_a_small_operand_may_be_resized_afterwards():
     x = torch.zeros(10)
     dl.add(x, 1)
@@ -334,37 +339,61 @@ del x
 
 def test_the_fields_of_torch_are_found():
     """Where one is not, every import costs a microsecond more."""
-    from dltensor._core import torch_fields as _torch
+    from dltensor._core.interop.torch_fields import find_fields
 
-    found = []
-    original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *fields: found.append(fields[:8])
-    try:
-        _torch.find_fields()
-    finally:
-        _torch.set_torch_fields = original
-    assert all(found[-1]), "impl, keys, autograd, storage, resizable, storage_object, requires_grad, describe"
+    assert all(find_fields()), "impl, keys, storage, resizable, storage_object, requires_grad, describe"
 
 
-def test_without_known_fields_the_same_is_refused_and_kept():
+chooses_the_way = pytest.mark.skipif(is_public, reason="the children of this test choose the way themselves")
+SETTINGS = {
+    "inference mode": "torch.inference_mode()",
+    "device meta": "torch.device('meta')",
+    "fake tensors": "torch._subclasses.FakeTensorMode()",
+}
+
+
+@chooses_the_way
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_the_first_tensor_is_taken_whatever_torch_is_set_to(setting):
     from children import run_python
 
-    run_python("""
+    run_python(f"""
 import torch, dltensor as dl
-from dltensor._core import torch_fields as _torch
-_torch._find_keys = _torch._find_autograd = _torch._find_storage = lambda torch: 0
-_torch._find_storage_object = lambda torch, offset: None
-_torch._find_requires_grad = lambda torch: 0
-_torch._find_describe = lambda torch, impl: 0
-x = torch.arange(1000.0)
-view = dl.from_dlpack(x)
-try:
-    x.resize_(100000)
-except RuntimeError as error:
-    assert "not resizable" in str(error)
-else:
-    raise AssertionError("resized")
-x.data = torch.zeros(2)
-assert view.tolist() == list(range(1000))
+x = torch.arange(3.0)
+with {setting}:
+    assert dl.from_dlpack(x).tolist() == [0, 1, 2]
+""")
+
+
+UNKNOWN = {
+    "public": "import os; os.environ['DLTENSOR_TORCH'] = 'public'",
+    "the proof fails": "from dltensor._core.interop import torch_fields; torch_fields._find_keys = None",
+}
+
+
+@chooses_the_way
+@pytest.mark.parametrize("unknown", UNKNOWN.values(), ids=UNKNOWN)
+def test_without_known_fields_the_same_is_refused_and_kept(unknown):
+    from children import run_python
+
+    run_python(
+        f"""
+import torch
+{unknown}
+import dltensor as dl
+"""
+        """
+for dtype in (torch.float32, torch.bfloat16):
+    x = torch.arange(100, dtype=dtype)
+    view = dl.from_dlpack(x)
+    try:
+        x.resize_(100000)
+    except RuntimeError as error:
+        assert "not resizable" in str(error)
+    else:
+        raise AssertionError("resized")
+    x.data = torch.zeros(2, dtype=dtype)
+    assert view.tolist() == list(range(100))
 assert dl.add(torch.ones(3), 1).tolist() == [2, 2, 2]
 for unfit in (torch.zeros(2, requires_grad=True), torch.eye(2).to_sparse()):
     try:
@@ -374,4 +403,25 @@ for unfit in (torch.zeros(2, requires_grad=True), torch.eye(2).to_sparse()):
     else:
         raise AssertionError("taken")
 assert dl.from_dlpack(torch.tensor([1j]).conj()).tolist() == [-1j]
+"""
+    )
+
+
+@chooses_the_way
+def test_the_public_way_leaves_what_torch_counts_alone():
+    from children import run_python
+
+    run_python("""
+import ctypes, os
+os.environ["DLTENSOR_TORCH"] = "public"
+import torch, dltensor as dl
+x = torch.arange(100.0)
+storage = x.untyped_storage()
+owners = ctypes.c_uint64.from_address(storage._cdata + 8)
+before = owners.value
+view = dl.from_dlpack(x)
+del view
+assert owners.value == before
+view = dl.from_dlpack(x)
+assert owners.value == before  # the object of the storage is held, which torch counts once
 """)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structs of Arrow that are ours now: moved out of their capsules, released once, by whichever thread is last.
 #pragma once
-#include "_core/gil.h"
+#include "_core/interop/gil.h"
 #include "native/memory/arrow.h"
 
 namespace dlt {

@@ -11,22 +11,23 @@ from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport malloc
 
-from .buffers cimport is_new_array, take_buffer, take_interface, import_numpy
+from .buffers cimport take_buffer, take_interface
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, COLUMN, CUDA_ARRAY_INTERFACE, MASKED, NDARRAY, NONE,
-                      PROTOCOL, TABLE, ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, check_mask,
-                      entry_of, entry_of_type, free_object, adopt_storage, hold_storage, is_lazy, is_numpy_scalar,
-                      check_tensor, raise_pending, release_storage, retain_storage, import_tensor, import_managed)
+                      PROTOCOL, TABLE, ImportedTensor, TypeEntry, adopt_object, borrow_table,
+                      check_mask, check_tensor, entry_of, entry_of_type, import_managed, import_tensor,
+                      is_numpy_scalar, raise_table_error, update_entry)
 from .indexing cimport integer_of
-from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type, numel, promote, release, type_bool,
+from .interop.numpy cimport import_numpy, is_new_array
+from .interop.torch cimport import_plain, is_lazy
+from .native cimport (MAX_DIMS, computed_types, export_managed, find_type, numel, promote, release, type_bool,
                       type_complex64, type_float32, type_int64, type_table)
 from .scalars cimport plain_number, promote_number, shown, store_exact, store_python
 from .signals cimport check_signals
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, new_zeros, on_device, operations, read_shape, same_view,
                       uses_cuda)
-from .threads cimport Flag, Published
+from .threads cimport Flag
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
@@ -37,9 +38,6 @@ from .types import DLPACK_VERSION, ConformanceWarning
 
 cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
     int allocate_managed(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
-
-cdef extern from "Python.h":
-    PyObject* PyErr_Occurred() noexcept
 
 
 # -- nested sequences of numbers --------------------------------------------------------------------------------------
@@ -211,16 +209,16 @@ cdef DLDataType _common_type(const NumberTypes* types, str func) except *:
 
 cdef Tensor read(object x, object copy, str func):
     """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
+    return same_view(<Tensor>x) if type(x) is Tensor else _read_by(entry_of(x), x, copy, func)
+
+
+cdef Tensor _read_by(const TypeEntry* entry, object x, object copy, str func):
+    """Read an object by the import path of its type."""
     cdef ImportedTensor imported
-    cdef const TypeEntry* entry
     cdef Tensor t
-    cdef DLPackExchangeAPI* table
-    if type(x) is Tensor:
-        return same_view(<Tensor>x)
-    entry = entry_of(x)
-    if entry.torch:
+    cdef DLPackExchangeAPI* table = entry.table
+    if entry.is_torch:
         return _read_torch(x, entry, copy, func)
-    table = entry.table
     t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
@@ -234,9 +232,13 @@ cdef Tensor read(object x, object copy, str func):
     else:
         raise AttributeError(f"{func}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
                              f"buffers, array interfaces and sequences too")
-    fill_from_import(t, &imported)
+    return _filled(t, &imported, table)
+
+
+cdef inline Tensor _filled(Tensor t, ImportedTensor* imported, const DLPackExchangeAPI* table):
+    """Fill a new tensor from an import. Our stream waits for that of the producer: no import orders streams."""
+    fill_from_import(t, imported)
     if t.impl.dl.device.device_type == kDLCUDA:
-        # The exchange table does not order streams: our stream must wait for the producer's.
         _adopt(t, _producer_stream(table, t.impl.dl.device))
     return t
 
@@ -254,55 +256,39 @@ cdef int _import_dlpack(object x, const TypeEntry* entry, object copy, ImportedT
 cdef Tensor _read_torch(object x, const TypeEntry* entry, object copy, str func):
     """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
     cdef ImportedTensor imported
-    cdef Tensor t
-    cdef void* storage
-    if entry.obeyed:
-        return _read_torch_class(x, func)
-    if is_lazy(x, func):
-        return _resolved(x, copy, func)
-    entry = entry_of(x)  # Python code may have run and changed the class
-    if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
-        return _read_torch_class(x, func)
-    t = Tensor.__new__(Tensor)
-    imported.flags = 0
-    storage = retain_storage(x)
-    if storage != NULL:
-        try:
-            borrow_table(x, entry.table, &imported.view, imported.dims, func)
-        except BaseException:
-            release_storage(storage)
-            raise
-        adopt_storage(storage, &imported, func)
-    else:
-        held = hold_storage(x)
+    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef bint by_class = entry.overrides_export
+    if by_class or entry.table == NULL or not import_plain(x, &imported, func):
+        from .interop.torch_public import hold_storage
+        if not by_class and is_lazy(x, func):
+            return _resolved(x, copy, func)
+        entry = entry_of(x)  # Python code may have run and changed the class
+        if by_class or entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
+            return _read_torch_class(x, hold_storage, func)
+        storage = hold_storage(x)
         borrow_table(x, entry.table, &imported.view, imported.dims, func)
-        adopt_object(held, &imported, func)
-    fill_from_import(t, &imported)
-    if t.impl.dl.device.device_type == kDLCUDA:
-        _adopt(t, _producer_stream(entry.table, t.impl.dl.device))
-    return t
+        imported.flags = 0
+        adopt_object(storage, &imported, func)
+    return _filled(t, &imported, entry.table)
 
 
-cdef Tensor _read_torch_class(object x, str func):
+cdef Tensor _read_torch_class(object x, object hold_storage, str func):
     """The tensor that a torch tensor exports by its ``__dlpack__``, which its class may have made its own."""
     cdef ImportedTensor imported
-    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef Tensor t = Tensor.__new__(Tensor), exported = Tensor.__new__(Tensor)
     try:
         import_protocol(x, entry_of(x), None, &imported, func)
     except RuntimeError as error:
         raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
-    fill_from_import(t, &imported)
-    if t.impl.dl.device.device_type == kDLCUDA:
-        _adopt(t, None)
+    _filled(exported, &imported, NULL)
     try:
         storage = hold_storage(x)
     except RuntimeError:  # of a subclass without a storage: what it exported has an owner of its own
-        return t
+        return exported
     # An export of torch keeps the tensor object, not its storage.
-    imported.view = t.impl.dl
-    imported.flags = t.impl.flags
-    adopt_object([storage, t], &imported, func)
-    t = Tensor.__new__(Tensor)
+    imported.view = exported.impl.dl
+    imported.flags = exported.impl.flags
+    adopt_object([storage, exported], &imported, func)
     fill_from_import(t, &imported)
     return t
 
@@ -313,7 +299,7 @@ cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
     if table == NULL or table.current_work_stream == NULL:
         return None
     if table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
-        raise_pending()
+        raise_table_error(None, "from_dlpack")
     return <size_t>stream or 1
 
 
@@ -336,7 +322,7 @@ cdef Tensor _resolved(object x, object copy, str func):
 cdef inline int import_protocol(object x, const TypeEntry* entry, object copy, ImportedTensor* imported,
                                 str func) except -1:
     """Take a tensor by ``__dlpack__``, after ``__dlpack_device__`` where that is needed."""
-    if entry.known and entry.agreed and copy is None and not uses_cuda():
+    if entry.is_known_package and entry.device_agrees and copy is None and not uses_cuda():
         # There is no stream to pass, so that the device need not be known before the tensor is.
         import_tensor(x, entry, None, imported, func)
         if is_host(<int32_t>imported.view.device.device_type):
@@ -357,7 +343,7 @@ cdef int _import_by_copy(object x, object stream, object copy, ImportedTensor* i
             raise  # the export's own: see _call_dlpack
         return 0  # the signature of before 2023.12
     import_tensor(capsule, entry_of(capsule), None, imported, func)
-    if entry_of(x).immutable:
+    if entry_of(x).is_immutable:
         imported.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return 1
 
@@ -398,33 +384,28 @@ cdef int _import_after_device(object x, object copy, ImportedTensor* imported, s
             raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ exports a copy, but copy=False")
     if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
                              not is_host(device_type) and device_id != imported.view.device.device_id):
-        told = imported.view.device
         release(imported.block)
         raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} is "
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor is on "
-                          f"{device_of(told)}")
+                          f"{device_of(imported.view.device)}")
     entry = entry_of(x)  # as the call has left it
-    amend_entry(type(x), entry.signature, device_type != 0 and is_host(device_type))
+    update_entry(type(x), entry.signature, device_type != 0 and is_host(device_type))
     return 0
 
 
 cdef Tensor _moved(Tensor t, object device, object copy, str func):
     """Obey the device and copy arguments of the array API."""
     cdef DLDevice target
-    cdef bint made = False
+    cdef bint moves = False
     if device is not None:
         target = read_device(device, func)
-        if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
-            if copy is not None and not copy:
-                raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but "
-                                  f"copy=False")
-            t = on_device(t, device, func)
-            made = True
-    if copy and not made:
-        # By us, whatever the producer says: some set the flag without copying (jax 0.10).
-        t = copied(t, func)
-        made = True
-    if made:
+        moves = (target.device_type != t.impl.dl.device.device_type or
+                 target.device_id != t.impl.dl.device.device_id)
+    if moves and copy is not None and not copy:
+        raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but copy=False")
+    if moves or copy:
+        # Copied here whatever the producer says: some set the flag without copying (jax 0.10).
+        t = on_device(t, device, func) if moves else copied(t, func)
         t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
 
@@ -503,10 +484,7 @@ cdef Tensor _exported_copy(object x, str func):
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     _import_after_device(x, True, &imported, func)
-    fill_from_import(t, &imported)
-    if t.impl.dl.device.device_type == kDLCUDA:
-        _adopt(t, None)
-    return t
+    return _filled(t, &imported, NULL)
 
 
 cdef object _native_array(object x):
@@ -618,8 +596,7 @@ cdef Tensor view_any(object obj, object copy, str func):
     if entry.path == BUFFER:
         t = Tensor.__new__(Tensor)
         take_buffer(obj, &imported, func)
-        fill_from_import(t, &imported)
-        return t
+        return _filled(t, &imported, NULL)
     if entry.path == ARRAY_INTERFACE:
         return _from_interface(obj.__array_interface__, obj, func)
     if entry.path == CUDA_ARRAY_INTERFACE:
@@ -635,7 +612,7 @@ cdef Tensor view_any(object obj, object copy, str func):
                 return _from_cuda(interface, obj, func) if cuda else _from_interface(interface, obj, func)
         return None
     try:
-        return read(obj, copy, func)
+        return _read_by(entry, obj, copy, func)
     except BufferError:
         if entry.path != PROTOCOL or not hasattr(obj, "__arrow_c_array__"):
             raise
@@ -657,7 +634,7 @@ cdef Tensor _from_array(object obj, object copy, str func):
     if type(array) is not Tensor and path != NDARRAY and path != MASKED:
         raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
                          f"{type(array).__qualname__}")
-    if shares and type(array) is not Tensor and is_new_array(array):
+    if shares and type(array) is not Tensor and (is_numpy_scalar(type(obj)) or is_new_array(array)):
         raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ returns a copy, but copy=False")
     return view_any(array, copy, func)
 
@@ -685,8 +662,7 @@ cdef Tensor _from_interface(object interface, object owner, str func):
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     take_interface(interface, owner, False, &imported, func)
-    fill_from_import(t, &imported)
-    return t
+    return _filled(t, &imported, NULL)
 
 
 cdef Tensor _from_cuda(object interface, object owner, str func):
@@ -804,10 +780,7 @@ def wrap(ptr: int, shape, dtype, *, device="cpu", strides=None, byte_offset=0, o
     t = Tensor.__new__(Tensor)
     keeper = _Keeper.__new__(_Keeper)
     keeper.owner = owner
-    imported.block = adopt(imported.view.data, <void*>keeper, free_object)
-    if imported.block == NULL:
-        raise MemoryError("wrap: allocation failed for a block header")
-    Py_INCREF(keeper)
+    adopt_object(keeper, &imported, "wrap")
     imported.view.data = <char*>imported.view.data + imported.view.byte_offset
     imported.view.byte_offset = 0
     fill_from_import(t, &imported)
@@ -876,30 +849,24 @@ cdef Tensor as_tensor(object x):
     return read_array(x, "asarray")
 
 
-cpdef Tensor empty_for(str func, shape, dtype=None, device=None):
-    """Return a new tensor on behalf of the function `func`; the rest as for `empty`."""
+cdef Tensor _new_for(str func, shape, dtype, device, bint zeros):
     cdef int64_t extents[MAX_DIMS]
     cdef int ndim = read_shape(shape, extents, func)
-    cdef DLDataType value = type_table[type_float32].dtype
-    cdef DLDevice place = DLDevice(kDLCPU, 0)
-    if dtype is not None:
-        value = read_dtype(dtype, func)
-    if device is not None:
-        place = read_device(device, func)
+    cdef DLDataType value = type_table[type_float32].dtype if dtype is None else read_dtype(dtype, func)
+    cdef DLDevice place = DLDevice(kDLCPU, 0) if device is None else read_device(device, func)
+    if zeros:
+        return new_zeros(ndim, extents, value, place, func)
     return new_empty(ndim, extents, value, place, func)
+
+
+cpdef Tensor empty_for(str func, shape, dtype=None, device=None):
+    """Return a new tensor on behalf of the function `func`; the rest as for `empty`."""
+    return _new_for(func, shape, dtype, device, False)
 
 
 cpdef Tensor zeros_for(str func, shape, dtype=None, device=None):
     """Return a new tensor of zeros on behalf of the function `func`; the rest as for `zeros`."""
-    cdef int64_t extents[MAX_DIMS]
-    cdef int ndim = read_shape(shape, extents, func)
-    cdef DLDataType value = type_table[type_float32].dtype
-    cdef DLDevice place = DLDevice(kDLCPU, 0)
-    if dtype is not None:
-        value = read_dtype(dtype, func)
-    if device is not None:
-        place = read_device(device, func)
-    return new_zeros(ndim, extents, value, place, func)
+    return _new_for(func, shape, dtype, device, True)
 
 
 cpdef Tensor full_for(str func, shape, number, dtype=None, device=None):
@@ -976,16 +943,14 @@ def into(t, kind, /, *, default=None):
         return made_array if type(made_array) is kind else made_array.view(kind)
     if entry.table == NULL:
         return _by_importer(source, kind, default)
-    if entry.torch:
+    if entry.is_torch:
         _refuse_torch(source)
     managed = export_managed(source.impl.dl, source.impl.block,
                              source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if managed == NULL:
         raise MemoryError("into: allocation failed for the exported struct")
     if entry.table.managed_tensor_to_py_object_no_sync(managed, &made) != 0:
-        if PyErr_Occurred() == NULL:
-            raise BufferError(f"into: the exchange table of {kind.__qualname__} failed without saying why")
-        raise_pending()
+        raise_table_error(kind, "into")
     if made == NULL:
         raise BufferError(f"into: the exchange table of {kind.__qualname__} reported success and gave no object")
     result = <object>made
@@ -1008,37 +973,18 @@ cdef object _by_importer(Tensor source, object kind, object default):
 
 
 cdef Flag _torch_warning
-# The functions that were found for types, newest first. Neither they nor their types are ever given back.
-cdef struct Importer:
-    PyObject* kind
-    PyObject* function
-    const Importer* next
-    int count  # of this one and those after it
-cdef Published[Importer] _importers
+cdef dict _importers = {}  # id of a type -> (the type, the function that was found for it)
 
 
 cdef object _importer_of(object kind, bint needed):
     """The ``from_dlpack`` that makes objects of a type; remembered for 256 types. None, or TypeError where it is
     `needed`, if there is none."""
-    cdef const Importer* newest = _importers.get()
-    cdef const Importer* known = newest
-    cdef Importer* added
-    while known != NULL:
-        if known.kind == <PyObject*>kind:
-            return <object>known.function
-        known = known.next
+    cached = _importers.get(id(kind))
+    if cached is not None:
+        return cached[1]
     importer = _from_dlpack_of(kind, needed)
-    if importer is None:
-        return None
-    if newest == NULL or newest.count < 256:
-        added = <Importer*>malloc(sizeof(Importer))
-        if added == NULL:
-            raise MemoryError("into: allocation failed for what is remembered of a type")
-        Py_INCREF(kind)
-        Py_INCREF(importer)
-        added.kind, added.function, added.next = <PyObject*>kind, <PyObject*>importer, newest
-        added.count = 1 if newest == NULL else newest.count + 1
-        _importers.set(added)
+    if importer is not None and len(_importers) < 256:
+        _importers[id(kind)] = kind, importer
     return importer
 
 
@@ -1098,12 +1044,15 @@ def _from_dlpack_of(kind, needed=True):
 # Called with the GIL held, as the standard demands of everything that takes a Python object; the allocator is C++ and
 # needs no Python at all.
 
-cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) except -1:
-    cdef Tensor t
+cdef inline Tensor _table_argument(void* object_):
     if type(<object>object_) is not Tensor:
         raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
                         f"{type(<object>object_).__qualname__}")
-    t = <Tensor>object_
+    return <Tensor>object_
+
+
+cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) except -1:
+    cdef Tensor t = _table_argument(object_)
     out[0] = export_managed(t.impl.dl, t.impl.block, t.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if out[0] == NULL:
         raise MemoryError("exchange table of dltensor.Tensor: allocation failed for the exported struct")
@@ -1116,19 +1065,14 @@ cdef int _table_to_python(DLManagedTensorVersioned* managed, void** out) except 
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     import_managed(managed, &imported, "exchange table of dltensor.Tensor")
-    fill_from_import(t, &imported)
-    if t.impl.dl.device.device_type == kDLCUDA:
-        _adopt(t, None)
+    _filled(t, &imported, NULL)
     Py_INCREF(t)
     out[0] = <void*>t
     return 0
 
 
 cdef int _table_borrow(void* object_, DLTensor* out) except -1:
-    if type(<object>object_) is not Tensor:
-        raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
-                        f"{type(<object>object_).__qualname__}")
-    out[0] = (<Tensor>object_).impl.dl
+    out[0] = _table_argument(object_).impl.dl
     return 0
 
 

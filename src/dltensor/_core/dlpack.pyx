@@ -3,6 +3,7 @@
 
 One form inside: a validated view and a block that keeps its memory. `import_tensor` alone consumes capsules,
 `check_tensor` alone validates, `export_capsule` alone exports. Legacy structs exist in this file and nowhere else.
+Structs and private fields of other libraries: interop/.
 """
 import sys
 
@@ -11,21 +12,16 @@ from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
                                 PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
-from libc.stdlib cimport malloc
 from libc.string cimport strcmp, strncmp
 
-from .native cimport MAX_DIMS, adopt, environment_switch, export_managed, retain
-from .threads cimport Published
-from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
+from .native cimport adopt, environment_switch, export_managed, retain
+from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion
 
 from .foreign_text import describe_error, first_line
-from .once import Once
 from .types import DLPACK_VERSION, ConformanceWarning
 
 cdef extern from "dltensor/validate.h" nogil:
-    int dlt_check_tensor(const DLTensor*)
     int dlt_check_version(DLPackVersion)
-    int dlt_check_pointer(const void*)
     int dlt_check_layout(const void*, int)
     size_t dlt_explain_tensor(const DLTensor*, char*, size_t)
 
@@ -33,32 +29,22 @@ cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
     DLManagedTensor* export_legacy(const DLTensor&, Block*) noexcept
     Block* block_of(const DLManagedTensorVersioned*) noexcept
 
-cdef extern from "_core/gil.h" namespace "dlt" nogil:
+cdef extern from "_core/interop/gil.h" namespace "dlt" nogil:
     void delete_managed(DLManagedTensorVersioned*) noexcept
     void delete_legacy "dlt::delete_managed"(DLManagedTensor*) noexcept
     void free_versioned(Block*) noexcept
     void free_legacy(Block*) noexcept
 
-cdef extern from "_core/gil.h" namespace "dlt":
+cdef extern from "_core/interop/gil.h" namespace "dlt":
     object take_error(bint* inside)
 
-cdef extern from "_core/torch_abi.h" namespace "dlt" nogil:
-    bint retain_counted "dlt::retain_storage"(void*) noexcept
-    void free_storage(Block*) noexcept
-    PyObject* torch_storage_object
-    cppclass PlainKeys:
-        bint has(uint64_t) noexcept
-        void add(uint64_t) noexcept
-    ctypedef void (*TorchDescribe)(const void*, DLTensor*)
-    int describe_torch(TorchDescribe, const void*, DLTensor*) noexcept
-
-cdef extern from "_core/type_table.h" namespace "dlt" nogil:
+cdef extern from "_core/interop/type_table.h" namespace "dlt" nogil:
     uint32_t type_version(void*) noexcept
     uint32_t assigned_version(void*) noexcept
     cppclass TypeTable:
         const TypeEntry* find(void*) noexcept
         const TypeEntry* remember(void*, uint32_t version, const TypeEntry&) noexcept
-        void amend(void*, int signature, bint agreed) noexcept
+        void update_entry(void*, int signature, bint device_agrees) noexcept
 
 cdef extern from "Python.h":
     PyObject* PyObject_VectorcallMethod(PyObject*, PyObject**, size_t, PyObject*) noexcept
@@ -66,11 +52,10 @@ cdef extern from "Python.h":
     PyObject* PyErr_Occurred() noexcept
     bint PyCapsule_IsValidRaw "PyCapsule_IsValid"(PyObject*, const char*) noexcept
     void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
-    object PyObject_CallOneArg(object, object)
 
 cdef extern from *:
     """
-    // A class that native code made: no Python code can pass its own off as one.
+    // Tests whether native code made the class: no Python code can pass its own off as one.
     static inline int dlt_is_native(void* type) { return !(((PyTypeObject*)type)->tp_flags & Py_TPFLAGS_HEAPTYPE); }
     static inline int dlt_is_subtype(void* type, void* base) {
       return PyType_IsSubtype((PyTypeObject*)type, (PyTypeObject*)base);
@@ -80,19 +65,15 @@ cdef extern from *:
       return procs && procs->bf_getbuffer;
     }
     static inline PyObject* dlt_owned(PyObject* object) { return object; }
-    static inline PyObject* dlt_attribute(PyObject* descriptor, PyObject* object) {
-      return Py_TYPE(descriptor)->tp_descr_get(descriptor, object, (PyObject*)Py_TYPE(object));
-    }
     """
     bint has_buffer "dlt_has_buffer"(void* type) noexcept
     bint is_native "dlt_is_native"(void* type) noexcept
     bint is_subtype "dlt_is_subtype"(void* type, void* base) noexcept
     # Takes over a new reference; NULL means that an error is set.
     object owned "dlt_owned"(PyObject*)
-    object attribute_of "dlt_attribute"(object descriptor, object)
     PyObject* PyCapsule_NewRaw "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept) noexcept
 
-# -- what a type offers, remembered -----------------------------------------------------------------------------------
+# -- import paths of types, cached ------------------------------------------------------------------------------------
 
 cdef enum:
     LINKS = 8
@@ -113,25 +94,26 @@ cdef const TypeEntry* entry_of(object x) except NULL:
 
 
 cdef const TypeEntry* entry_of_type(object kind) except NULL:
-    cdef const TypeEntry* known = _types.find(<void*>kind)
-    return known if known != NULL else classify_type(kind)
+    cdef const TypeEntry* entry = _types.find(<void*>kind)
+    return entry if entry != NULL else classify_type(kind)
 
 
-cdef const TypeEntry* known_entry(void* kind) noexcept:
-    """The entry of a type that was studied before, else NULL. Runs no Python code."""
+cdef const TypeEntry* cached_entry(void* kind) noexcept:
+    """The entry of a type that was classified before, else NULL. Runs no Python code."""
     return _types.find(kind)
 
 
 cdef const TypeEntry* classify_type(object kind) except NULL:
-    """Find out how objects of a type are read: the fastest way it has. May run Python code of the type."""
+    """Choose the fastest way to read objects of a type. May run Python code of the type."""
     cdef void* raw_type = <void*>kind
     cdef DLPackExchangeAPI* table = NULL
     cdef TypeEntry entry
     cdef ImportPath path
-    # Before all questions: what is changed meanwhile is not remembered.
+    # Read before the type is asked: an entry of a type that changes meanwhile is not cached.
     cdef uint32_t version = assigned_version(raw_type)
-    cdef bint torch = _is_torch(kind), obeyed = torch and _overrides_export(kind)
-    if _use_tables and not obeyed:
+    entry.is_torch = _is_torch(kind)
+    entry.overrides_export = entry.is_torch and _overrides_export(kind)
+    if _use_tables and not entry.overrides_export:
         table = _find_table(kind)
     if table != NULL:
         path = TABLE
@@ -155,33 +137,27 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
         path = ARRAY
     else:
         path = NONE
-    # NumPy's rules put such classes above arrays: an operator with one on either side is theirs.
-    wraps_arrays = path in (COLUMN, ARRAY) and not is_numpy_scalar(kind) and hasattr(kind, "__array_ufunc__")
-    immutable, known = _is_class_of(_IMMUTABLE, kind), _is_class_of(_KNOWN, kind)
     entry.path = path
     entry.signature = 0
-    entry.immutable = immutable
-    entry.wraps_arrays = wraps_arrays
-    entry.known = known
-    entry.agreed = False
-    entry.torch = torch
-    entry.obeyed = obeyed
+    entry.is_immutable = _is_class_of(_IMMUTABLE, kind)
+    entry.is_known_package = _is_class_of(_KNOWN, kind)
+    entry.device_agrees = False
+    # NumPy's rules put such classes above arrays: an operator with one on either side is theirs.
+    entry.wraps_arrays = path in (COLUMN, ARRAY) and not is_numpy_scalar(kind) and hasattr(kind, "__array_ufunc__")
     entry.table = table
-    if torch and table != NULL:
-        _torch_table.set(table)
     # CPython 3.11 gives a type its version when it is asked for an attribute.
     return _types.remember(raw_type, version if version != 0 else type_version(raw_type), entry)
 
 
-cdef void amend_entry(object kind, int signature, bint agreed) noexcept:
-    """Add to what is remembered of a type: the signature that worked, and whether its device agreed with an export."""
-    _types.amend(<void*>kind, signature, agreed)
+cdef void update_entry(object kind, int signature, bint device_agrees) noexcept:
+    """Update the cached entry of a type: the signature that worked, and whether its device agreed with an export."""
+    _types.update_entry(<void*>kind, signature, device_agrees)
 
 
-# A type is known by identity with the class that the loaded package holds, never by the text of its name.
+# A type is recognized by identity with the class that the loaded package holds, never by the text of its name.
 
 cdef object _class_in(str package, str name):
-    """A class that native code of a loaded package made, or None."""
+    """A native class of a loaded package, or None."""
     kind = getattr(sys.modules.get(package), name, None)
     return kind if isinstance(kind, type) and is_native(<void*>kind) else None
 
@@ -208,27 +184,18 @@ cdef int check_mask(object array, str func) except -1:
     return 0
 
 
-cdef object _torch_base():
-    """The native class that all torch tensors inherit from, or None while torch is not loaded."""
-    native = _class_in("torch._C", "TensorBase")
-    return _class_in("torch._C", "_TensorBase") if native is None else native
-
-
 cdef bint _is_torch(object kind) except -1:
-    base = _torch_base()
-    return base is not None and is_subtype(<void*>kind, <void*>base)
+    """Test whether it is torch's class of tensors, or a subclass."""
+    for name in ("TensorBase", "_TensorBase"):
+        base = _class_in("torch._C", name)
+        if base is not None and is_subtype(<void*>kind, <void*>base):
+            return True
+    return False
 
 
 cdef bint _overrides_export(object kind) except -1:
-    """Test whether a class of torch tensors overrides its export: then its ``__dlpack__`` is called."""
-    Tensor = sys.modules["torch"].Tensor
-    for name in ("__dlpack__", "__dlpack_device__", "__torch_dispatch__"):
-        if getattr(kind, name, None) is not getattr(Tensor, name, None):
-            return True
-    function = getattr(kind, "__torch_function__", None)
-    # Of Parameter and its like the function is switched off, which is a builtin.
-    return (getattr(function, "__func__", function) is not getattr(Tensor.__torch_function__, "__func__", None) and
-            function is not sys.modules["torch"]._C._disabled_torch_function_impl)
+    from .interop.torch_public import overrides_export
+    return overrides_export(kind)
 
 
 cdef bint _is_class_of(tuple packages, object kind) except -1:
@@ -275,34 +242,6 @@ cdef int check_tensor(const DLTensor* view, str func) except -1:
         dlt_explain_tensor(view, text, sizeof(text))
         raise BufferError(f"{func}: {text.decode('utf-8', 'replace')}")
     return 0
-
-
-cdef inline void apply_byte_offset(DLTensor* view) noexcept:
-    # On devices whose data is a handle the offset must stay where it is.
-    if view.byte_offset != 0 and not is_handle(<int32_t>view.device.device_type):
-        view.data = <char*>view.data + view.byte_offset
-        view.byte_offset = 0
-
-
-cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* dims) noexcept:
-    """Copy a foreign description, shape and strides into `dims` (128 numbers), and check the copy alone.
-
-    Its owner may change the description at any time, so it is read once. Returns 0 or the rule that is broken.
-    """
-    cdef int i, ndim = view.ndim
-    cdef int64_t* shape = view.shape
-    cdef int64_t* strides = view.strides
-    out[0] = view[0]
-    out.ndim, out.shape, out.strides = ndim, shape, strides
-    if 0 < ndim <= MAX_DIMS and dlt_check_pointer(shape) == 0 and (strides == NULL or dlt_check_pointer(strides) == 0):
-        for i in range(ndim):
-            dims[i] = shape[i]
-        out.shape = dims
-        if strides != NULL:
-            for i in range(ndim):
-                dims[ndim + i] = strides[i]
-            out.strides = dims + ndim
-    return dlt_check_tensor(out)
 
 
 cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1:
@@ -352,183 +291,14 @@ cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str func) e
     return 0
 
 
-# -- what torch keeps behind a tensor ----------------------------------------------------------------------------------
-# torch's exchange table hands out memory that torch itself would not export: of tensors that require grad, that are
-# negated or conjugated lazily, that are no plain memory at all. And a tensor object is not its memory: `.data=`, `set_`
-# and `resize_` give it another one. torch_fields.py finds out where torch keeps what tells these apart, and proves it.
-
-cdef struct TorchFields:
-    Py_ssize_t impl         # in the Python object: the pointer to the implementation
-    Py_ssize_t keys         # in the implementation: the dispatch keys, 0 when not known
-    Py_ssize_t autograd     # in the implementation: NULL in tensors that do not require grad, 0 when not known
-    Py_ssize_t storage      # in the implementation: the pointer to the storage, 0 when not known
-    Py_ssize_t resizable    # in the storage: the byte that allows it to be resized
-    bint counted            # whether the storage counts its owners as torch_abi.h says
-    unsigned char (*requires_grad)(const void*) noexcept  # torch's function of the implementation, NULL when not known
-    TorchDescribe describe  # torch's function of the tensor that fills a DLTensor, NULL when not known
-    PyObject* ask_gradient  # functions of Python: the descriptor of `requires_grad`,
-    PyObject* storage_of    # that of `untyped_storage`,
-    PyObject* examine       # and `examine` of torch_fields.py
-cdef Published[TorchFields] _torch  # NULL until the first torch tensor comes
-cdef Published[DLPackExchangeAPI] _torch_table
-# Sets of dispatch keys of plain tensors, as torch itself classified them.
-cdef PlainKeys _plain_keys
-
-
-def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
-                     storage_object, size_t gradient, size_t describe, requires_grad, storage_of, examine):
-    """Register the offsets of torch's fields (0: unknown), and the functions to call where an offset is unknown.
-
-    `storage_object` makes the Python object of a storage; None: its count of owners is unknown. `gradient` is the
-    address of torch's function that tells whether an implementation requires grad, `describe` of the one that fills a
-    DLTensor; 0: unknown.
-    """
-    global torch_storage_object
-    # Neither the struct nor the functions are ever freed: other threads may be reading what was registered before.
-    cdef TorchFields* fields = <TorchFields*>malloc(sizeof(TorchFields))
-    if fields == NULL:
-        raise MemoryError("set_torch_fields: allocation failed for the fields")
-    fields.impl, fields.keys, fields.autograd = impl, keys, autograd
-    fields.storage, fields.resizable = storage, resizable
-    # The function is never given back: blocks that need it may outlive everything else.
-    if storage_object is not None and torch_storage_object == NULL:
-        Py_INCREF(storage_object)
-        torch_storage_object = <PyObject*>storage_object
-    fields.requires_grad = <unsigned char (*)(const void*) noexcept>gradient
-    fields.describe = <TorchDescribe>describe
-    fields.counted = storage != 0 and resizable != 0 and storage_object is not None
-    for function in (requires_grad, storage_of, examine):
-        Py_INCREF(function)
-    fields.ask_gradient, fields.storage_of = <PyObject*>requires_grad, <PyObject*>storage_of
-    fields.examine = <PyObject*>examine
-    _torch.set(fields)
-
-
-def _find_torch_fields():
-    from .torch_fields import find_fields
-    find_fields()
-
-
-cdef object _know_torch = Once(_find_torch_fields)
-
-
-cdef inline TorchFields* _fields_of_torch() except NULL:
-    cdef TorchFields* torch = _torch.get()
-    if torch == NULL:
-        _know_torch()
-        torch = _torch.get()
-    return torch
-
-
-cdef inline char* _torch_impl(const TorchFields* torch, object x) noexcept:
-    return (<char**>(<char*><void*>x + torch.impl))[0]
-
-
-cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept:
-    return table == _torch_table.get()
-
-
-cdef bint is_plain(object x, bint ask, str func) except -1:
-    """Test whether a torch tensor is plain memory, as far as its keys tell. BufferError when it requires grad.
-
-    `ask` allows to ask torch for the latter, which a torch function mode may intercept.
-    """
-    cdef char* impl
-    cdef const TorchFields* torch = _torch.get()
-    if torch == NULL or torch.keys == 0:
-        return False
-    impl = _torch_impl(torch, x)
-    if impl == NULL or not _plain_keys.has((<uint64_t*>(impl + torch.keys))[0]):
-        return False
-    if ask and (torch.autograd == 0 or (<void**>(impl + torch.autograd))[0] != NULL):
-        if (torch.requires_grad(impl) if torch.requires_grad != NULL else
-                attribute_of(<object>torch.ask_gradient, x)):
-            (<object>torch.examine)(x, func)  # raises
-    return True
-
-
-cdef bint is_lazy(object x, str func) except -1:
-    """Test whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
-    cdef const TorchFields* torch = _fields_of_torch()
-    cdef bint lazy
-    if is_plain(x, True, func):
-        return False
-    lazy = (<object>torch.examine)(x, func)
-    if not lazy and torch.keys != 0 and _torch_impl(torch, x) != NULL:
-        _plain_keys.add((<uint64_t*>(_torch_impl(torch, x) + torch.keys))[0])
-    return lazy
-
-
-cdef object hold_storage(object x):
-    """Keep the memory of a plain torch tensor where it is, by its storage, which torch then refuses to resize."""
-    cdef char* impl
-    cdef char* storage
-    cdef const TorchFields* torch = _fields_of_torch()
-    held = PyObject_CallOneArg(<object>torch.storage_of, x)
-    if torch.storage == 0 or torch.resizable == 0:
-        _fix_storage(x)
-        return held
-    impl = _torch_impl(torch, x)
-    storage = (<char**>(impl + torch.storage))[0]
-    if storage != NULL and storage[torch.resizable] != 0:
-        storage[torch.resizable] = 0
-    return held
-
-
-cdef void* retain_storage(object x) noexcept:
-    """The storage of a plain torch tensor with one more owner, and no longer resizable; NULL: use `hold_storage`."""
-    cdef char* impl
-    cdef char* storage
-    cdef const TorchFields* torch = _torch.get()
-    if torch == NULL or not torch.counted:
-        return NULL
-    impl = _torch_impl(torch, x)
-    if impl == NULL:
-        return NULL
-    storage = (<char**>(impl + torch.storage))[0]
-    if storage == NULL or not retain_counted(storage):
-        return NULL
-    if storage[torch.resizable] != 0:
-        storage[torch.resizable] = 0
-    return storage
-
-
-cdef int adopt_storage(void* storage, ImportedTensor* out, str func) except -1:
-    """Let a storage of torch keep the memory of a view; takes over the reference."""
-    cdef Block* block = adopt(out.view.data, storage, free_storage)
-    if block == NULL:
-        release_storage(storage)
-        raise MemoryError(f"{func}: allocation failed for a block header")
-    out.block = block
-    return 0
-
-
-cdef int _fix_storage(object x) except -1:
-    """Forbid to resize a storage by the one public way that there is: an ndarray over it."""
-    try:
-        sys.modules["torch"].Tensor.numpy(x.detach())
-    except (TypeError, RuntimeError):
-        pass  # no NumPy, no host memory, or no NumPy dtype: see SECURITY.md
-    return 0
-
-
 # -- borrowing --------------------------------------------------------------------------------------------------------
 
 cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str func) except -1:
-    """A checked view through the exchange table of the type. Nothing is taken: the memory is its owner's.
-
-    Shape and strides are copied to `dims`.
-    """
+    """Describe memory through the exchange table of the type, checked; shape and strides go to `dims`."""
     cdef DLTensor borrowed
-    cdef const TorchFields* torch = _torch.get() if is_torch_table(table) else NULL
-    if (torch != NULL and torch.describe != NULL
-            and describe_torch(torch.describe, <char*><void*>x + torch.impl, &borrowed) == 0):
-        pass
-    elif table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
-        if PyErr_Occurred() == NULL:
-            raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} failed without saying why")
+    if table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
         try:
-            raise_pending()
+            raise_table_error(type(x), func)
         except RuntimeError as error:  # of torch, with a trace of its C++
             raise BufferError(f"{func}: {type(x).__qualname__} refused: {first_line(str(error))}") from None
     if read_layout(&borrowed, out, dims) != 0:
@@ -537,8 +307,11 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
     return 0
 
 
-cdef int raise_pending() except -1:
-    """Let the error that is already set propagate."""
+cdef int raise_table_error(object kind, str func) except -1:
+    """Raise the error that a function of an exchange table has set, or one that says that it set none."""
+    if PyErr_Occurred() == NULL:
+        owner = "the producer" if kind is None else kind.__qualname__
+        raise BufferError(f"{func}: the exchange table of {owner} failed without saying why")
     return -1
 
 
@@ -566,9 +339,9 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
         raise TypeError(f"{func}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
                         f"{type(capsule).__qualname__}")
     legacy = PyCapsule_IsValid(capsule, b"dltensor")
-    if entry.immutable and entry.signature == 0 and stream is None and legacy:
-        amend_entry(type(x), _LEGACY, entry.agreed)
-    immutable = entry.immutable or legacy and is_native(<void*>Py_TYPE(x)) and _is_class_of(_ARROW, type(x))
+    if entry.is_immutable and entry.signature == 0 and stream is None and legacy:
+        update_entry(type(x), _LEGACY, entry.device_agrees)
+    immutable = entry.is_immutable or legacy and is_native(<void*>Py_TYPE(x)) and _is_class_of(_ARROW, type(x))
     _take_capsule(capsule, out, func)
     if immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
@@ -578,9 +351,7 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
 cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* out, str func) except -1:
     cdef DLManagedTensorVersioned* managed = NULL
     if table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
-        if PyErr_Occurred() == NULL:
-            raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} failed without saying why")
-        return -1
+        raise_table_error(type(x), func)
     if managed == NULL:
         raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} reported success and gave no tensor")
     return import_managed(managed, out, func)
@@ -666,7 +437,7 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
         if made != NULL:
             capsule = owned(made)
             if not legacy and signature != known and _refuses_itself(type(x), framed):
-                amend_entry(type(x), signature, entry.agreed)
+                update_entry(type(x), signature, entry.device_agrees)
             return capsule
         # Only a TypeError can mean that the signature is older, and none of its subclasses, which say more (pyarrow's).
         # Compiled and forwarding methods raise it with a frame.

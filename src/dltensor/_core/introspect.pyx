@@ -46,7 +46,7 @@ cdef extern from "dltensor/validate.h" nogil:
     int dlt_measure_tensor(const DLTensor*, uint64_t, dlt_extent*)
     int DLT_RULE_POINTER, DLT_RULE_LAYOUT, DLT_RULE_SHAPE_POINTER, DLT_RULE_STRIDES_POINTER
 
-cdef extern from "_core/gil.h" namespace "dlt" nogil:
+cdef extern from "_core/interop/gil.h" namespace "dlt" nogil:
     void delete_managed(DLManagedTensorVersioned*) noexcept
     void delete_legacy "dlt::delete_managed"(DLManagedTensor*) noexcept
 

@@ -31,7 +31,7 @@ cdef extern from "native/memory/trace.h" namespace "dlt" nogil:
     size_t trace_take(TraceRecord*, size_t, uint64_t*) noexcept
     void trace_gil_probe(int (*)() noexcept) noexcept
 
-cdef extern from "_core/gil.h" namespace "dlt" nogil:
+cdef extern from "_core/interop/gil.h" namespace "dlt" nogil:
     int gil_is_held() noexcept
 
 cdef extern from *:

@@ -19,7 +19,8 @@ from libcpp cimport bool as cbool
 
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
 from .indexing cimport Place, axis_of, checked_index, locate, sequence_of, stepped
-from .buffers cimport fill_buffer, free_buffer, make_numpy
+from .buffers cimport fill_buffer, free_buffer
+from .interop.numpy cimport make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
                       bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
                       find_type, is_contiguous, item_bytes, numel, op_abs, op_add, op_bitwise_and, op_bitwise_invert,

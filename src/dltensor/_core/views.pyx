@@ -5,8 +5,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
-from .buffers cimport make_numpy
 from .indexing cimport Place, checked_index, stepped
+from .interop.numpy cimport make_numpy
 from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE,
                       UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,

@@ -12,10 +12,10 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject, Py_TYPE
 from libc.math cimport isinf
 
-from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
-from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
-                             is_torch_table, known_entry)
 from .._core.convert cimport view_any
+from .._core.dlpack cimport NDARRAY, TABLE, TypeEntry, borrow_table, cached_entry, entry_of
+from .._core.interop.numpy cimport borrow_numpy, is_readable, keep_in_place
+from .._core.interop.torch cimport borrow_plain, hold_storage, is_lazy, is_plain
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Status,
                              broadcast_shapes, computed_types, contiguous_strides, find_type, item_bytes, numel,
                              promote, same_dtype, store_scalar, type_bool, type_complex64, type_float32, type_int64,
@@ -73,7 +73,7 @@ cdef bint _classify(object x, Operand* out, str func) except -1:
     if entry.path == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
         out.table = entry.table
         # New dispatch keys count as plain once torch has classified them.
-        if entry.torch and not is_plain(x, True, func) and (is_lazy(x, func) or not is_plain(x, False, func)):
+        if entry.is_torch and not is_plain(x) and (is_lazy(x, func) or not is_plain(x)):
             return False
     elif entry.path != NDARRAY or not is_readable(x):
         return False
@@ -83,11 +83,14 @@ cdef bint _classify(object x, Operand* out, str func) except -1:
 
 cdef bint _borrow(Operand* out, str func) except -1:
     """Borrow the memory of the owner. No Python code runs. False when it is not what it was, or on a device."""
+    cdef const TypeEntry* entry
     x = <object>out.owner
     if out.table != NULL:
-        if is_torch_table(out.table) and not is_plain(x, False, func):
+        entry = cached_entry(<void*>Py_TYPE(x))
+        if entry == NULL or entry.is_torch and not (is_plain(x) and borrow_plain(x, &out.view, out.dims)):
             return False
-        borrow_table(x, out.table, &out.view, out.dims, func)
+        if not entry.is_torch:
+            borrow_table(x, out.table, &out.view, out.dims, func)
         if not is_host(<int>out.view.device.device_type):
             return False
         if out.view.strides == NULL:
@@ -121,8 +124,8 @@ cdef object _converted(object x, str func):
 cdef object _converted_output(object x, str func):
     """An `out` argument as our tensor over its memory."""
     cdef const TypeEntry* entry = entry_of(x)
-    cdef bint immutable = entry.immutable
-    if entry.torch and not entry.obeyed and is_lazy(x, func):
+    cdef bint immutable = entry.is_immutable
+    if entry.is_torch and not entry.overrides_export and is_lazy(x, func):
         raise ValueError(f"{func}: out is a lazy conjugate or negation; give out.resolve_conj().resolve_neg(), or its "
                          f"base")
     if immutable:
@@ -200,8 +203,8 @@ cdef object hold_without_gil(Operand* operands, int count):
         if operands[i].owner == NULL:
             continue
         owner = <object>operands[i].owner
-        entry = known_entry(<void*>Py_TYPE(owner))
-        if entry != NULL and entry.torch:
+        entry = cached_entry(<void*>Py_TYPE(owner))
+        if entry != NULL and entry.is_torch:
             owners.append(hold_storage(owner))
         elif entry != NULL and entry.path == NDARRAY:
             owners.append(keep_in_place(owner))

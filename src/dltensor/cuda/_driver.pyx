@@ -102,7 +102,7 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    #include "_core/gil.h"
+    #include "_core/interop/gil.h"
     static void* dlt_leave_python() noexcept {
       return dlt::holds_gil() && !dlt::python_is_gone() ? PyEval_SaveThread() : nullptr;
     }

@@ -3,7 +3,7 @@
 #pragma once
 #include <atomic>
 
-#include "_core/gil.h"
+#include "_core/interop/gil.h"
 #include "native/memory/block.h"
 #include "native/opaque/call.h"
 #include "native/opaque/deferred_release.h"

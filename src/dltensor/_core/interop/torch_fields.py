@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of torch that are used beside its exchange table, where they are, and which tensors torch refuses to export."""
+"""Where torch keeps what its exchange table does not say: fields of its C++ objects and functions, found and proved."""
 
 import contextlib
 import ctypes
 import glob
 import os
 import sys
-
-from .dlpack import set_torch_fields
 
 # How far to look: the Python object is small, the implementation behind it and the storage a little larger.
 _OBJECT_BYTES = 48
@@ -64,34 +62,6 @@ def _only(offsets):
     return offsets[0] if len(offsets) == 1 else 0
 
 
-def _samples_of_gradients(torch):
-    """Tensors that require grad, and tensors that do not."""
-    with torch.enable_grad():
-        leaf = torch.zeros(3, requires_grad=True)
-        asked = [
-            leaf,
-            leaf * 2,
-            leaf[1:],
-            (leaf * 2)[1:],
-            torch.nn.Parameter(torch.ones(2, 2)),
-            torch.zeros(2) + leaf[0],
-        ]
-    plain = [torch.zeros(3), torch.ones(2, 3), leaf.detach(), leaf.data, torch.arange(4), torch.empty(0)]
-    return asked, plain
-
-
-def _find_autograd(torch):
-    """The offset of the pointer that only tensors with autograd metadata have; 0 if unknown."""
-    asked, plain = _samples_of_gradients(torch)
-    return _only(
-        [
-            offset
-            for offset in range(8, _IMPL_BYTES, 8)
-            if all(_word(t._cdata + offset) for t in asked) and not any(_word(t._cdata + offset) for t in plain)
-        ]
-    )
-
-
 def _function(torch, library, name):
     """A function that a library of torch exports, None if it does not."""
     for path in glob.glob(os.path.join(os.path.dirname(torch.__file__), "lib", f"{library}.*")):
@@ -110,12 +80,13 @@ def _find_requires_grad(torch):
     if function is None:
         return 0
     function.restype, function.argtypes = ctypes.c_bool, [ctypes.c_void_p]
-    asked, plain = _samples_of_gradients(torch)
-    base = torch.zeros(4)
-    views = [base[1:], base.reshape(2, 2), base.reshape(2, 2).T]
-    with torch.enable_grad():
-        base.mul_(asked[0][0])  # now the base requires grad, and its views with it
-    samples = [*asked, *plain, *views, torch.zeros(6)[2:], torch.zeros(2, 3).T]
+    leaf, base = torch.zeros(3, requires_grad=True), torch.zeros(4)
+    samples = [base[1:], base.reshape(2, 2), base.reshape(2, 2).T]
+    base.mul_(leaf[0])  # now the base requires grad, and its views with it
+    samples += [leaf, leaf * 2, leaf[1:], (leaf * 2)[1:], torch.zeros(2) + leaf[0]]
+    samples += [torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2), requires_grad=False)]
+    samples += [torch.zeros(3), torch.ones(2, 3).T, torch.zeros(6)[2:], torch.arange(4), torch.empty(0)]
+    samples += [leaf.detach(), leaf.data]
     agreed = all(function(sample._cdata) == sample.requires_grad for sample in samples)
     return _address(function) if agreed else 0
 
@@ -210,84 +181,53 @@ def _find_storage_object(torch, offset):
         return None
     sample = torch.zeros(5)
     storage = _word(sample._cdata + offset)
-    has_object = 1 << 63
-
-    def counts(owners, weak, bit):
-        return _word(storage + 8) == owners | (weak << 32) | bit
-
+    has_object, one_weak = 1 << 63, 1 << 32
     views = [sample[i:] for i in range(3)]
-    if not counts(4, 1, 0):
-        return None
+    words = [_word(storage + 8)]
     del views
-    if not counts(1, 1, 0):
-        return None
+    words.append(_word(storage + 8))
     python_object = sample.untyped_storage()
     address = id(python_object)
-    if not counts(2, 1, has_object):
-        return None
+    words.append(_word(storage + 8))
     weak = python_object._weak_ref()
-    if not counts(2, 2, has_object):
-        return None
+    words.append(_word(storage + 8))
     kind._free_weak_ref(weak)
     del python_object
-    if not counts(2, 1, has_object):
+    words.append(_word(storage + 8))
+    with_object = has_object | one_weak | 2
+    if words != [one_weak | 4, one_weak | 1, with_object, with_object + one_weak, with_object]:
         return None
     same = kind._new_with_weak_ptr(storage)
-    if id(same) != address or not counts(2, 1, has_object):
-        return None
-    return kind._new_with_weak_ptr
+    return kind._new_with_weak_ptr if id(same) == address and _word(storage + 8) == with_object else None
 
 
 def find_fields():
-    """Find out where torch keeps what, by comparing tensors that differ in nothing else, and prove each find.
+    """Find the fields by comparing tensors that differ in nothing else, and prove each find.
 
-    What cannot be proven is asked for by torch's own functions at every import, which costs about 1 us.
+    Returns
+    -------
+    tuple
+        Offsets of the implementation, dispatch keys, storage and resizable byte; the function from an address to a
+        storage; addresses of two functions of C++. 0 or None for what cannot be proved.
+
+    Examples
+    --------
+    >>> all(find_fields())                                        # doctest: +SKIP
+    True
     """
     torch = sys.modules["torch"]
-    base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
-    asks = base.__dict__["requires_grad"], base.__dict__["untyped_storage"], examine
-    set_torch_fields(0, 0, 0, 0, 0, None, 0, 0, *asks)
-    impl = _find_impl(torch)
-    if not impl:
-        return
-    storage = _find_storage(torch)
-    storage_object = _find_storage_object(torch, storage)
-    set_torch_fields(
-        impl,
-        _find_keys(torch),
-        _find_autograd(torch),
-        storage,
-        _find_resizable(torch),
-        storage_object,
-        _find_requires_grad(torch),
-        _find_describe(torch, impl),
-        *asks,
-    )
-
-
-def examine(tensor, func):
-    """Test whether a torch tensor has the lazy conj or neg bit set.
-
-    Raises
-    ------
-    BufferError
-        The tensor cannot be exported, as torch itself says of it or would.
-    """
-    torch = sys.modules["torch"]
-
-    def refuse(what, remedy):
-        raise BufferError(f"{func}: the torch tensor {what}, which DLPack cannot express; {remedy}")
-
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        refuse("is inside a transform of torch.func such as vmap or grad", "export it outside of the transform")
-    if tensor.requires_grad:
-        refuse("requires grad", "use tensor.detach()")
-    if tensor.is_nested:
-        refuse("is nested", "use tensor.unbind(), or torch.nested.to_padded_tensor()")
-    if tensor.layout != torch.strided:
-        refuse(f"has the layout {tensor.layout}", "use tensor.to_dense()")
-    if tensor.is_quantized:
-        refuse(f"is quantized ({tensor.dtype})", "use tensor.int_repr(), or tensor.dequantize()")
-    if tensor.device.type == "meta":
-        refuse("is on the device meta, so it has no memory", "make it on a real device")
-    return tensor.is_neg() or tensor.is_conj()
+    # Settings of the program must not change the samples.
+    with torch.inference_mode(False), torch.enable_grad(), torch.device("cpu"):
+        impl = _find_impl(torch)
+        if not impl:
+            return (0,)
+        storage = _find_storage(torch)
+        return (
+            impl,
+            _find_keys(torch),
+            storage,
+            _find_resizable(torch),
+            _find_storage_object(torch, storage),
+            _find_requires_grad(torch),
+            _find_describe(torch, impl),
+        )

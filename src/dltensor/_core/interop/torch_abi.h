@@ -2,7 +2,7 @@
 // Parts of torch's C++ that this package uses: the owners of a storage, and the function that describes a tensor.
 // torch_fields.py proves each first.
 #pragma once
-#include "_core/gil.h"
+#include "_core/interop/gil.h"
 
 namespace dlt {
 

@@ -5,8 +5,8 @@
 #include <Python.h>
 #include <stdint.h>
 
-#include "_core/gil.h"
-#include "_core/weak_references.h"
+#include "_core/interop/gil.h"
+#include "_core/interop/weak_references.h"
 
 namespace dlt {
 
