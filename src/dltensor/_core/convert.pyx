@@ -209,16 +209,16 @@ cdef DLDataType _common_type(const NumberTypes* types, str func) except *:
 
 cdef Tensor read(object x, object copy, str func):
     """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
-    return same_view(<Tensor>x) if type(x) is Tensor else _read_by(entry_of(x), x, copy, func)
-
-
-cdef Tensor _read_by(const TypeEntry* entry, object x, object copy, str func):
-    """Read an object by the import path of its type."""
     cdef ImportedTensor imported
+    cdef const TypeEntry* entry
     cdef Tensor t
-    cdef DLPackExchangeAPI* table = entry.table
+    cdef DLPackExchangeAPI* table
+    if type(x) is Tensor:
+        return same_view(<Tensor>x)
+    entry = entry_of(x)
     if entry.is_torch:
         return _read_torch(x, entry, copy, func)
+    table = entry.table
     t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
@@ -396,16 +396,20 @@ cdef int _import_after_device(object x, object copy, ImportedTensor* imported, s
 cdef Tensor _moved(Tensor t, object device, object copy, str func):
     """Obey the device and copy arguments of the array API."""
     cdef DLDevice target
-    cdef bint moves = False
+    cdef bint made = False
     if device is not None:
         target = read_device(device, func)
-        moves = (target.device_type != t.impl.dl.device.device_type or
-                 target.device_id != t.impl.dl.device.device_id)
-    if moves and copy is not None and not copy:
-        raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but copy=False")
-    if moves or copy:
-        # Copied here whatever the producer says: some set the flag without copying (jax 0.10).
-        t = on_device(t, device, func) if moves else copied(t, func)
+        if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
+            if copy is not None and not copy:
+                raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but "
+                                  f"copy=False")
+            t = on_device(t, device, func)
+            made = True
+    if copy and not made:
+        # By us, whatever the producer says: some set the flag without copying (jax 0.10).
+        t = copied(t, func)
+        made = True
+    if made:
         t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
 
@@ -596,7 +600,8 @@ cdef Tensor view_any(object obj, object copy, str func):
     if entry.path == BUFFER:
         t = Tensor.__new__(Tensor)
         take_buffer(obj, &imported, func)
-        return _filled(t, &imported, NULL)
+        fill_from_import(t, &imported)
+        return t
     if entry.path == ARRAY_INTERFACE:
         return _from_interface(obj.__array_interface__, obj, func)
     if entry.path == CUDA_ARRAY_INTERFACE:
@@ -612,7 +617,7 @@ cdef Tensor view_any(object obj, object copy, str func):
                 return _from_cuda(interface, obj, func) if cuda else _from_interface(interface, obj, func)
         return None
     try:
-        return _read_by(entry, obj, copy, func)
+        return read(obj, copy, func)
     except BufferError:
         if entry.path != PROTOCOL or not hasattr(obj, "__arrow_c_array__"):
             raise

@@ -183,14 +183,20 @@ cdef int _borrow_by_attributes(object array, DLTensor* view, uint64_t* flags, in
 cdef object keep_in_place(object array):
     """Return an object that keeps NumPy from resizing an array in place, as long as it lives."""
     cdef const NumpyFields* numpy = _fields_of_numpy()
-    if numpy.ndarray == NULL:
-        ndarray = sys.modules["numpy"].ndarray
-        while not array.flags.owndata and isinstance(array.base, ndarray):
-            array = array.base
-        return PyWeakref_NewRef(array, None)
-    reference = <object>numpy_keep_in_place(array, numpy.ndarray)
+    reference = <object>(numpy_keep_in_place(array, numpy.ndarray) if numpy.ndarray != NULL else
+                         _keep_by_attributes(array))
     Py_DECREF(reference)
     return reference
+
+
+cdef PyObject* _keep_by_attributes(object array) except NULL:
+    """A new weak reference to the array that owns the memory, which NumPy then does not resize."""
+    ndarray = sys.modules["numpy"].ndarray
+    while not array.flags.owndata and isinstance(array.base, ndarray):
+        array = array.base
+    reference = PyWeakref_NewRef(array, None)
+    Py_INCREF(reference)
+    return <PyObject*>reference
 
 
 cdef bint is_new_array(object array) except -1:
@@ -202,14 +208,17 @@ cdef bint is_new_array(object array) except -1:
 cdef int import_numpy(object array, ImportedTensor* out, str func) except -1:
     """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
     cdef Block* block
+    cdef PyObject* reference
+    cdef const NumpyFields* numpy = _fields_of_numpy()
     borrow_numpy(array, &out.view, &out.flags, out.dims, func)
-    reference = keep_in_place(array)
+    reference = (numpy_keep_in_place(array, numpy.ndarray) if numpy.ndarray != NULL else
+                 _keep_by_attributes(array))
     block = adopt(out.view.data, <void*>array, free_array)
     if block == NULL:
+        Py_DECREF(<object>reference)
         raise MemoryError(f"{func}: allocation failed for a block header")
+    block.second_owner = reference
     Py_INCREF(array)
-    Py_INCREF(reference)
-    block.second_owner = <PyObject*>reference
     out.block = block
     return 0
 
