@@ -95,7 +95,7 @@ def module(scratch):
         scratch,
         ROOT / "tests" / "engine" / "recipe.cc",
         f"recipe{sysconfig.get_config_var('EXT_SUFFIX')}",
-        *(cpu / name for name in ("engine.cc", "dtype.cc", "scalar.cc")),
+        *(cpu / name for name in ("runtime/engine.cc", "runtime/dtype.cc", "copy/scalar.cc")),
         "-DDLT_LEVEL=base",
         f"-I{sysconfig.get_path('include')}",
         "-shared",
