@@ -65,17 +65,14 @@ class Usage(ctypes.Structure):
 def compiled(folder, shim, flags=()):
     """Compile the engine and `shim`, unless that was done before; return the paths of the objects."""
     native = SOURCE / "native"
-    files = [path for part in (".", "cuda", "memory", "os") for path in sorted((native / part).glob("*.cc"))]
+    folders = (native, native / "memory", native / "os", *sorted((native / "cuda").iterdir()))
+    files = [path for part in folders for path in sorted(part.glob("*.cc"))]
     files += [native / "layout" / name for name in ("layout.cc", "sharing.cc")]
-    files += [native / "cpu" / name for name in ("dtype.cc", "reduction_rows.cc", "scalar.cc")]
+    files += [native / "cpu" / name for name in ("runtime/dtype.cc", "reduce/table.cc", "copy/scalar.cc")]
     files += [Path(__file__).with_name(shim)]
     command = ["-std=c++20", "-O1", "-g1", "-fPIC", "-Wall", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", *flags]
-    headers = (
-        sorted((SOURCE / "include" / "dltensor").glob("*.h"))
-        + sorted(native.glob("*/*.h"))
-        + sorted(native.glob("*.h"))
-    )
-    headers += sorted((native / "cuda" / "kernels").glob("*.cuh"))
+    headers = sorted((SOURCE / "include" / "dltensor").glob("*.h")) + sorted(native.rglob("*.h"))
+    headers += sorted((native / "cuda" / "kernels").rglob("*.cuh"))
     shared = hashlib.sha256(repr(command).encode() + b"".join(p.read_bytes() for p in headers)).hexdigest()[:16]
     objects = []
     folder = Path(folder)
