@@ -67,8 +67,8 @@ def strip(type, bytes, pitch, split):
     return "tile", f"{K}tile::strip<{K}keep, 1, {', '.join([type] * 5)}, {pitch}, {tile}, {kind}, 6, uint32_t>"
 
 
-def fold(kernel, body, type, result):
-    return "fold", f"{K}fold::{kernel}<{K}fold::{body}<{type}>, {type}, {result}, 6, false>"
+def reduction(kernel, body, type, result):
+    return "reduce", f"{K}reduce::{kernel}<{K}reduce::{body}<{type}>, {type}, {result}, 6, false>"
 
 
 def scan(kernel, body, type, result, write):
@@ -81,7 +81,7 @@ def of(family, rest):
 
 HALF, BRAIN, WIDE = "dlt::float16", "dlt::bfloat16", f"{K}wide_word"
 SUMS = f"{K}scan::float_sums<float>"
-WHOLE = f"{K}scan::folded<{K}fold::sums<int32_t>>"
+WHOLE = f"{K}scan::reduced<{K}reduce::sums<int32_t>>"
 EIGHT = ", ".join(["uint64_t"] * 5)
 
 KERNELS = [
@@ -123,22 +123,22 @@ KERNELS = [
         for channels in ((3, 8, 16) if bytes <= 4 else (3,))
         for split in (True, False)
     ),
-    Kernel("sum float32", *fold("partial", "exact_sum", "float", "float"), how="one axis"),
-    Kernel("sum float64", *fold("partial", "exact_sum", "double", "double"), how="one axis"),
-    Kernel("sum float16", *fold("partial", "exact_sum", HALF, HALF), how="one axis"),
-    Kernel("sum int32", *fold("partial", "sums", "int32_t", "int64_t"), how="one axis"),
-    Kernel("sum uint8", *fold("partial", "sums", "uint8_t", "int64_t"), how="one axis"),
-    Kernel("max float32", *fold("partial", "largest", "float", "float"), how="one axis"),
-    Kernel("max float16", *fold("partial", "largest", HALF, HALF), how="one axis"),
-    Kernel("argmax float32", *fold("partial", "first_largest", "float", "int64_t"), how="one axis"),
-    Kernel("any bool", *fold("partial", "some", "dlt::boolean", "dlt::boolean"), how="one axis"),
-    Kernel("var float32", *fold("partial", "exact_moments", "float", "float"), how="one axis"),
-    Kernel("var float64, second pass", *fold("partial", "exact_deviations", "double", "double"), how="one axis"),
-    Kernel("prod float32", *fold("partial", "ordered_products", "float", "float"), 32, "one axis"),
-    Kernel("sum float32 of columns", *fold("columns", "exact_sum", "float", "float"), how=""),
-    Kernel("max float16 of columns", *fold("columns", "largest", HALF, HALF), how=""),
-    Kernel("sum of parts", *fold("joined", "exact_sum", "float", "float"), how=""),
-    Kernel("prod of parts", *fold("joined_in_order", "ordered_products", "float", "float"), how=""),
+    Kernel("sum float32", *reduction("partial", "exact_sum", "float", "float"), how="one axis"),
+    Kernel("sum float64", *reduction("partial", "exact_sum", "double", "double"), how="one axis"),
+    Kernel("sum float16", *reduction("partial", "exact_sum", HALF, HALF), how="one axis"),
+    Kernel("sum int32", *reduction("partial", "sums", "int32_t", "int64_t"), how="one axis"),
+    Kernel("sum uint8", *reduction("partial", "sums", "uint8_t", "int64_t"), how="one axis"),
+    Kernel("max float32", *reduction("partial", "largest", "float", "float"), how="one axis"),
+    Kernel("max float16", *reduction("partial", "largest", HALF, HALF), how="one axis"),
+    Kernel("argmax float32", *reduction("partial", "first_largest", "float", "int64_t"), how="one axis"),
+    Kernel("any bool", *reduction("partial", "some", "dlt::boolean", "dlt::boolean"), how="one axis"),
+    Kernel("var float32", *reduction("partial", "exact_moments", "float", "float"), how="one axis"),
+    Kernel("var float64, second pass", *reduction("partial", "exact_deviations", "double", "double"), how="one axis"),
+    Kernel("prod float32", *reduction("partial", "ordered_products", "float", "float"), 32, "one axis"),
+    Kernel("sum float32 of columns", *reduction("columns", "exact_sum", "float", "float"), how=""),
+    Kernel("max float16 of columns", *reduction("columns", "largest", HALF, HALF), how=""),
+    Kernel("sum of parts", *reduction("joined", "exact_sum", "float", "float"), how=""),
+    Kernel("prod of parts", *reduction("joined_in_order", "ordered_products", "float", "float"), how=""),
     Kernel("cumulative_sum float32", *scan("pieces", SUMS, "float", "float", "true"), how=""),
     Kernel("cumulative_sum int32", *scan("pieces", WHOLE, "int32_t", "int64_t", "true"), how=""),
     Kernel("cumulative_sum float32, sums of blocks", *scan("prefixes", SUMS, "float", "float", "true"), how=""),
@@ -161,10 +161,10 @@ KERNELS = [
     Kernel("scatter: places", *of("scatter", "places<uint32_t>"), 32, "nested"),
     Kernel("scatter of 4 bytes", *of("scatter", "words<uint32_t>"), 32, "nested"),
     Kernel("add_at float32", *of("scatter", f"join<{K}op_add, float, false>"), how=""),
-    Kernel("random float32", *of("draw", "values<0, float, 1>")),
-    Kernel("uniform float32", *of("draw", "values<1, float, 1>")),
-    Kernel("uniform float64", *of("draw", "values<1, double, 2>")),
-    Kernel("normal float32", *of("draw", "values<2, float, 1>")),
+    Kernel("random float32", *of("random", "values<0, float, 1>")),
+    Kernel("uniform float32", *of("random", "values<1, float, 1>")),
+    Kernel("uniform float64", *of("random", "values<1, double, 2>")),
+    Kernel("normal float32", *of("random", "values<2, float, 1>")),
     Kernel("products of integers", *of("product", "tiled<int32_t, uint32_t, int32_t>"), how=""),
     *(
         Kernel(f"small matrices: {name.replace('_', ' ')}", *of("matrices", f"{name}<float, 1, {side}>"), how="")

@@ -150,7 +150,7 @@ def test_every_reduction_compiles(arch, tmp_path):
         + f"""
     arch = {arch}"""
         + """
-    F, H = "dlt::kernels::fold::", "native/cuda/kernels/fold.cuh"
+    F, H = "dlt::kernels::reduce::", "native/cuda/kernels/reduce.cuh"
     done = 0
     def reduce(kernel, body, t, result, end="6, false"):
         global done
@@ -195,7 +195,7 @@ def test_every_scan_compiles(arch, tmp_path):
         + f"""
     arch = {arch}"""
         + """
-    S, F, H = "dlt::kernels::scan::", "dlt::kernels::fold::", "native/cuda/kernels/scan.cuh"
+    S, F, H = "dlt::kernels::scan::", "dlt::kernels::reduce::", "native/cuda/kernels/scan.cuh"
     done = 0
     def scan(body, t, result=None):
         global done
@@ -207,12 +207,12 @@ def test_every_scan_compiles(arch, tmp_path):
         scan(S + "serial_products", t)
     for t, result in (("dlt::boolean", "int64_t"), ("int16_t", "int64_t"), ("uint64_t", "uint64_t")):
         for body in ("sums", "products"):
-            scan(f"{S}folded<{F}{body}", t, result)
+            scan(f"{S}reduced<{F}{body}", t, result)
         for body in ("clamped_sums", "saturated_products"):
-            scan(f"{S}folded<{F}{body}", t)
+            scan(f"{S}reduced<{F}{body}", t)
     for t in ("dlt::boolean", "int8_t", "uint64_t", "dlt::bfloat16", "float", "double"):
         for body in ("largest", "smallest"):
-            scan(f"{S}folded<{F}{body}", t)
+            scan(f"{S}reduced<{F}{body}", t)
     print(done)
     """
     )
@@ -226,7 +226,7 @@ def test_every_distribution_compiles(arch, tmp_path):
         + f"""
     arch = {arch}"""
         + """
-    D, H = "dlt::kernels::draw::values", "native/cuda/kernels/draw.cuh"
+    D, H = "dlt::kernels::random::values", "native/cuda/kernels/random.cuh"
     done = 0
     for distribution in range(4):
         for t, words in (("dlt::float16", 1), ("dlt::bfloat16", 1), ("float", 1), ("double", 2)):

@@ -146,16 +146,16 @@ DLT_FN constexpr int strip_tile(int pitch, int bytes) {
 }
 
 // Results of a reduction, as many of them a block as have its threads, and the parts that their elements are cut into.
-struct FoldAxis {
+struct ReduceAxis {
   Divider<uint64_t> extent;
   int64_t in, mask, out, center;  // in elements; center: of the parts of one
 };
 // Adjacent results whose elements, of 1, 2 or 4 bytes, a thread reads together where results lie closer than elements.
-inline constexpr int fold_columns = 4;
+inline constexpr int reduce_columns = 4;
 // Elements of so many bytes that are read at once.
-DLT_FN constexpr int fold_pack(int bytes) { return bytes < 16 ? 16 / bytes : 1; }
+DLT_FN constexpr int reduce_pack(int bytes) { return bytes < 16 ? 16 / bytes : 1; }
 template <int DIMS>
-struct Fold {
+struct Reduce {
   void* out;
   const void *in, *mask, *centers;  // centers: what deviations are taken from
   void* states;  // of every part, where there are several
@@ -165,13 +165,13 @@ struct Fold {
   Divider<uint64_t> groups;
   uint32_t lane_bits, across;  // a result has 1 << lane_bits threads
   int kept, reduced;
-  uint32_t packed;  // places of every fold_pack() elements of a result are adjacent, from multiples of as many
+  uint32_t packed;  // places of every reduce_pack() elements of a result are adjacent, from multiples of as many
   uint32_t has_initial, root;  // root: std instead of var
   double correction;
   Immediate initial;
-  FoldAxis axis[DIMS];
+  ReduceAxis axis[DIMS];
 };
-static_assert(sizeof(Fold<64>) <= 4096, "parameters of a kernel");
+static_assert(sizeof(Reduce<64>) <= 4096, "parameters of a kernel");
 
 // Running results of `rows` rows of `count` elements in blocks of scans::block, `threads >> lane_bits` rows a thread block with
 // 1 << lane_bits threads each. `mask` of an axis is unused.
@@ -185,7 +185,7 @@ struct Scanned {
   int64_t in_step, out_step;  // in elements
   uint32_t lane_bits, across;
   int dims;
-  FoldAxis axis[DIMS];
+  ReduceAxis axis[DIMS];
 };
 
 // c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.

@@ -3,7 +3,7 @@
 // computes what each block of a row comes to, `prefixes` what lies before it, and `pieces` again the results. A row of one
 // block needs the last launch only.
 #pragma once
-#include "native/cuda/kernels/fold.cuh"
+#include "native/cuda/kernels/reduce.cuh"
 #include "native/ops/scans.h"
 
 namespace dlt::kernels::scan {
@@ -19,7 +19,7 @@ inline constexpr int pitch = each + 1;  // cells of a thread in shared memory: t
 template <class T>
 struct float_sums {
   using C = typename computed<T>::type;
-  using parts = fold::parts_of<C>;
+  using parts = reduce::parts_of<C>;
   using word = double;
   static constexpr bool serial = false, chained = true;
   static constexpr int members = parts::count, kept = 2 * parts::count;
@@ -47,8 +47,8 @@ struct float_sums {
   }
   template <class R>
   DLT_FN static R rounded(double re, double im) {
-    if constexpr (parts::count == 2) return fold::as_element<R>(complex128{re, im});
-    else return fold::as_element<R>(re);
+    if constexpr (parts::count == 2) return reduce::as_element<R>(complex128{re, im});
+    else return reduce::as_element<R>(re);
   }
   // `before` is null in the first block.
   template <class R>
@@ -66,7 +66,7 @@ struct float_sums {
 
 // A reduction whose bits do not depend on the order of its elements.
 template <class BODY>
-struct folded {
+struct reduced {
   using C = typename computed<typename BODY::type>::type;
   using word = typename BODY::word;
   static constexpr bool serial = false, chained = false;
@@ -89,7 +89,7 @@ struct folded {
     for (int j = 0; j < each; ++j) {
       if (j >= n) continue;
       BODY::step(w, x[j], 0);
-      BODY::end(w, fold::Ending{}, out + j);
+      BODY::end(w, reduce::Ending{}, out + j);
     }
   }
 };
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
             Cell<C, R>* const cell = &cells[(threadIdx.x + i / each) * pitch + i % each];
             const word x = Body::P::factor(cell->template get<C>());
             carry[0] = first + i == 0 ? x : ops::multiply(carry[0], x);
-            if (WRITE) cell->set(fold::as_element<R>(before == nullptr ? carry[0] : ops::multiply(before[0], carry[0])));
+            if (WRITE) cell->set(reduce::as_element<R>(before == nullptr ? carry[0] : ops::multiply(before[0], carry[0])));
           }
         }
       } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's side of the table.
-#include "native/cuda/random/draw.h"
+#include "native/cuda/random/random.h"
 #include "native/cuda/kernels/parameters.cuh"
 #include "native/cuda/linalg/matrices.h"
 #include "native/cuda/reduce/reduce.h"

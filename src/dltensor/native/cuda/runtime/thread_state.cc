@@ -17,7 +17,7 @@ namespace {
 pthread_key_t key;
 const bool has_key = pthread_key_create(&key, [](void* state) {
                        thread_state_pointer = nullptr;
-                       free(static_cast<ThreadState*>(state)->fold_plans);
+                       free(static_cast<ThreadState*>(state)->reduce_plans);
                        free(static_cast<ThreadState*>(state)->run_plans);
                        delete static_cast<ThreadState*>(state);
                      }) == 0;

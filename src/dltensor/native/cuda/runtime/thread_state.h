@@ -15,7 +15,7 @@ struct ThreadState {
   Launch launch;
   bool has_launch = false;
   bool tf32 = false;
-  void* fold_plans = nullptr;  // of fold.cc, from malloc; null in the shared instance
+  void* reduce_plans = nullptr;  // of reduce.cc, from malloc; null in the shared instance
   void* run_plans = nullptr;   // of element.cc, the same
 };
 

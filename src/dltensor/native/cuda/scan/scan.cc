@@ -25,15 +25,15 @@ enum class Step : unsigned { totals, prefixes, results };
 std::string expression_of(const Name& name, Step step) {
   const bool is_float = kind_bit_of(name.element) >= DLT_FLOATS;
   const std::string scan = "dlt::kernels::scan::", type = std::string("<") + type_name(name.element) + ">";
-  const auto folded = [&](const char* body) { return scan + "folded<dlt::kernels::fold::" + body + type + ">"; };
+  const auto reduced = [&](const char* body) { return scan + "reduced<dlt::kernels::reduce::" + body + type + ">"; };
   std::string body;
   switch (name.op) {
-    case Scan::sum: body = is_float ? scan + "float_sums" + type : folded("sums"); break;
-    case Scan::product: body = is_float ? scan + "serial_products" + type : folded("products"); break;
-    case Scan::maximum: body = folded("largest"); break;
-    case Scan::minimum: body = folded("smallest"); break;
-    case Scan::saturating_sum: body = folded("clamped_sums"); break;
-    case Scan::saturating_product: body = folded("saturated_products"); break;
+    case Scan::sum: body = is_float ? scan + "float_sums" + type : reduced("sums"); break;
+    case Scan::product: body = is_float ? scan + "serial_products" + type : reduced("products"); break;
+    case Scan::maximum: body = reduced("largest"); break;
+    case Scan::minimum: body = reduced("smallest"); break;
+    case Scan::saturating_sum: body = reduced("clamped_sums"); break;
+    case Scan::saturating_product: body = reduced("saturated_products"); break;
   }
   return scan + (step == Step::prefixes ? "prefixes<" : "pieces<") + body + ", " + type_name(name.element) + ", " +
          type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
@@ -45,7 +45,7 @@ constexpr const char* scan_header = "native/cuda/kernels/scan.cuh";
 Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
   KernelKey key;
   key.add(3, 2);
-  key.add(60, 6);  // no dtype: see fold.cc
+  key.add(60, 6);  // no dtype: see reduce.cc
   key.add(static_cast<uint64_t>(step), 2);
   key.add(static_cast<uint64_t>(name.op), 4);
   key.add(static_cast<uint64_t>(name.element), 6);

@@ -47,7 +47,7 @@ std::string expression_of(const Name& name, const char* kernel) {
     default:
       if (name.ordered) body = "ordered_products";
   }
-  const std::string space = "dlt::kernels::fold::";
+  const std::string space = "dlt::kernels::reduce::";
   return space + kernel + "<" + space + body + "<" + type_name(name.choice.type) + ">, " + type_name(name.element) + ", " +
          type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
          (name.masked ? ", true>" : ", false>");
@@ -55,7 +55,7 @@ std::string expression_of(const Name& name, const char* kernel) {
 
 enum class Step : unsigned { partial, joined };
 
-constexpr const char* fold_header = "native/cuda/kernels/fold.cuh";
+constexpr const char* reduce_header = "native/cuda/kernels/reduce.cuh";
 
 const char* kernel_name(const Name& name, Step step) noexcept {
   return step == Step::partial ? name.columns ? "columns" : "partial" : name.ordered ? "joined_in_order" : "joined";
@@ -82,15 +82,15 @@ Status kernel_of(Device& device, const Name& name, Step step, bool both, Kernel*
   if (find_kernel(device, key.word, out)) return success;
   DLT_TRY(guarded("compile", [&] {
     if (both)
-      prepare_kernels(device, {{fold_header, expression_of(name, kernel_name(name, Step::partial))},
-                               {fold_header, expression_of(name, kernel_name(name, Step::joined))}});
-    return get_kernel(device, fold_header, expression_of(name, kernel_name(name, step)), out);
+      prepare_kernels(device, {{reduce_header, expression_of(name, kernel_name(name, Step::partial))},
+                               {reduce_header, expression_of(name, kernel_name(name, Step::joined))}});
+    return get_kernel(device, reduce_header, expression_of(name, kernel_name(name, step)), out);
   }));
   keep_kernel(device, key.word, *out);
   return success;
 }
 
-// Bytes of a state as fold.cuh has it.
+// Bytes of a state as reduce.cuh has it.
 int64_t state_bytes(const Name& name) noexcept {
   const bool is_complex = type_table[name.choice.type].kind == Kind::complex;
   switch (name.choice.end) {
@@ -144,7 +144,7 @@ bool is_across(const Shape& shape) noexcept {
 
 // Are results so wide that a thread can take several, of which each begins where a read of all of them may?
 bool has_columns(const Shape& shape, const Name& name) noexcept {
-  constexpr int64_t wide = kernels::fold_columns;
+  constexpr int64_t wide = kernels::reduce_columns;
   const int last = shape.kept_dims - 1;
   if (name.ordered || name.masked || name.choice.end == End::deviations || type_table[name.element].bytes > 4) return false;
   if (!is_across(shape) || shape.kept[last].in != 1 || shape.kept[last].size % wide || shape.kept[last].size < 32 * wide)
@@ -170,10 +170,10 @@ int64_t parts_for(int64_t groups, int64_t resident) noexcept {
 
 // How many threads share the elements of a result, and how blocks do, of which `resident` run at a time.
 template <int DIMS>
-void share(const Shape& shape, int64_t resident, const Name& name, kernels::Fold<DIMS>* p) noexcept {
+void share(const Shape& shape, int64_t resident, const Name& name, kernels::Reduce<DIMS>* p) noexcept {
   const bool ordered = name.ordered, across = is_across(shape);
   const int64_t inner = shape.kept_dims ? shape.kept[shape.kept_dims - 1].size : 1;
-  const int64_t pack = kernels::fold_pack(type_table[name.element].bytes), wide = name.columns ? kernels::fold_columns : 1;
+  const int64_t pack = kernels::reduce_pack(type_table[name.element].bytes), wide = name.columns ? kernels::reduce_columns : 1;
   const bool packed = !ordered && !across && has_packs(shape, pack);
   // Elements that a thread has to have: as many packs as it has in flight, for parts.
   const int64_t few = packed ? std::max<int64_t>(4, pack) : 4, least = 4 * few;
@@ -206,17 +206,17 @@ void share(const Shape& shape, int64_t resident, const Name& name, kernels::Fold
 
 // A launch, or two, that any operands of one form can use.
 template <int DIMS>
-struct FoldPlan {
-  kernels::Fold<DIMS> p;
+struct ReducePlan {
+  kernels::Reduce<DIMS> p;
   Kernel first, second;
   Geometry first_grid, second_grid;
   int64_t state_bytes;  // of all parts, 0 where there is one
 };
 
 template <int DIMS>
-Status make_plan(Name name, const Shape& shape, bool root, Device& device, FoldPlan<DIMS>* plan) noexcept {
+Status make_plan(Name name, const Shape& shape, bool root, Device& device, ReducePlan<DIMS>* plan) noexcept {
   name.columns = has_columns(shape, name);
-  kernels::Fold<DIMS>& p = plan->p;
+  kernels::Reduce<DIMS>& p = plan->p;
   p.states = nullptr;
   p.results = static_cast<uint64_t>(shape.results);
   p.count = static_cast<uint64_t>(shape.count);
@@ -247,7 +247,7 @@ Status make_plan(Name name, const Shape& shape, bool root, Device& device, FoldP
 }
 
 template <int DIMS>
-Status launch_parts(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
+Status launch_parts(ReducePlan<DIMS>& plan, Stream& stream) noexcept {
   Device& device = *stream.device;
   Block* states = nullptr;
   DLT_TRY(allocate(stream, static_cast<size_t>(plan.state_bytes), &states));
@@ -259,17 +259,17 @@ Status launch_parts(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
 }
 // The caller has set addresses and options.
 template <int DIMS>
-inline Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
+inline Status launch_plan(ReducePlan<DIMS>& plan, Stream& stream) noexcept {
   if (plan.state_bytes != 0) return launch_parts(plan, stream);
   return launch_kernel(*stream.device, plan.first, plan.first_grid, stream, &plan.p);
 }
 
 template <int DIMS>
-Status launch_fold(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand* centers,
+Status launch_reduce(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand* centers,
                    const Operand& out, const ReduceOptions& options, bool root, const LaunchContext& context) noexcept {
-  FoldPlan<DIMS> plan;
+  ReducePlan<DIMS> plan;
   DLT_TRY(make_plan(name, shape, root, *context.stream->device, &plan));
-  kernels::Fold<DIMS>& p = plan.p;
+  kernels::Reduce<DIMS>& p = plan.p;
   p.in = reinterpret_cast<const void*>(address(*in.tensor));
   p.mask = mask ? reinterpret_cast<const void*>(address(*mask->tensor)) : nullptr;
   p.centers = centers ? reinterpret_cast<const void*>(address(*centers->tensor)) : nullptr;
@@ -301,10 +301,10 @@ struct RowsKey {
 };
 struct RowsPlan {
   RowsKey key;
-  FoldPlan<few_dims> plan;
+  ReducePlan<few_dims> plan;
 };
 
-Status make_rows(const RowsKey& key, int to, Device& device, FoldPlan<few_dims>* plan) noexcept {
+Status make_rows(const RowsKey& key, int to, Device& device, ReducePlan<few_dims>* plan) noexcept {
   Name name;
   DLT_TRY(name_of(key.reduction, key.type, false, to, false, &name));
   name.element = key.type;
@@ -326,14 +326,14 @@ Status make_rows(const RowsKey& key, int to, Device& device, FoldPlan<few_dims>*
 RowsPlan* rows_plan(const RowsKey& key) noexcept {
   constexpr size_t kept = 32;
   ThreadState& state = thread_state();
-  if (!state.fold_plans) [[unlikely]] {
+  if (!state.reduce_plans) [[unlikely]] {
     if (!state.number) return nullptr;
-    if (!(state.fold_plans = calloc(kept, sizeof(RowsPlan)))) return nullptr;
+    if (!(state.reduce_plans = calloc(kept, sizeof(RowsPlan)))) return nullptr;
   }
   uint64_t hash = static_cast<uint64_t>(key.reduction * 64 + key.type) + static_cast<uint64_t>(key.count) * 31;
   hash = (hash + static_cast<uint64_t>(key.inner) * 1021 + static_cast<uint64_t>(key.outer) * 7919) * 0x9E3779B97F4A7C15u;
   static_assert(kept == size_t{1} << 5, "the upper bits of a hash are the place");
-  return static_cast<RowsPlan*>(state.fold_plans) + (hash >> 59);
+  return static_cast<RowsPlan*>(state.reduce_plans) + (hash >> 59);
 }
 
 struct RowsCall {
@@ -343,7 +343,7 @@ struct RowsCall {
 };
 
 // Into new memory of the stream, which nothing else has used.
-inline Status launch_rows(FoldPlan<few_dims>& plan, const RowsCall& call) noexcept {
+inline Status launch_rows(ReducePlan<few_dims>& plan, const RowsCall& call) noexcept {
   plan.p.in = call.in.data;
   plan.p.out = call.out.data;
   plan.p.correction = call.correction;
@@ -354,7 +354,7 @@ inline Status launch_rows(FoldPlan<few_dims>& plan, const RowsCall& call) noexce
 [[gnu::noinline]] Status launch_new_rows(const RowsKey& key, int to, RowsPlan* plan, const RowsCall& call) noexcept {
   Device& device = *call.stream.device;
   if (!plan) {
-    FoldPlan<few_dims> once;
+    ReducePlan<few_dims> once;
     DLT_TRY(make_rows(key, to, device, &once));
     return launch_rows(once, call);
   }
@@ -415,8 +415,8 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
   if (mask) DLT_TRY(use(mask->block, *context.stream, false));
   DLT_TRY(use(out.block, *context.stream, true));
   name.many = shape.kept_dims + shape.reduced_dims > few_dims;
-  return name.many ? launch_fold<most_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, context)
-                   : launch_fold<few_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, context);
+  return name.many ? launch_reduce<most_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, context)
+                   : launch_reduce<few_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, context);
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random values in device memory: one launch of kernels/draw.cuh.
-#include "native/cuda/random/draw.h"
+// Random values in device memory: one launch of kernels/random.cuh.
+#include "native/cuda/random/random.h"
 
 #include "native/cuda/elementwise/plan.h"
 
@@ -18,15 +18,15 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
   Device& device = *context.stream->device;
   KernelKey key;
   key.add(3, 2);
-  key.add(62, 6);  // no dtype: see fold.cc
+  key.add(62, 6);  // no dtype: see reduce.cc
   key.add(static_cast<uint64_t>(distribution), 4);
   key.add(static_cast<uint64_t>(type), 6);
   key.add(static_cast<uint64_t>(words), 2);
   Kernel kernel;
   if (!find_kernel(device, key.word, &kernel)) {
     DLT_TRY(guarded("compile", [&] {
-      return get_kernel(device, "native/cuda/kernels/draw.cuh",
-                        "dlt::kernels::draw::values<" + std::to_string(static_cast<int>(distribution)) + ", " +
+      return get_kernel(device, "native/cuda/kernels/random.cuh",
+                        "dlt::kernels::random::values<" + std::to_string(static_cast<int>(distribution)) + ", " +
                             type_name(type) + ", " + std::to_string(words) + ">",
                         &kernel);
     }));

@@ -5,7 +5,7 @@
 #include "native/cuda/kernels/bodies.cuh"
 #include "native/ops/random/draws.h"
 
-namespace dlt::kernels::draw {
+namespace dlt::kernels::random {
 
 template <int DISTRIBUTION, class T, int WORDS>
 __global__ void __launch_bounds__(1024) values(const __grid_constant__ drawn::Run p) {
@@ -50,4 +50,4 @@ __global__ void __launch_bounds__(1024) values(const __grid_constant__ drawn::Ru
   }
 }
 
-}  // namespace dlt::kernels::draw
+}  // namespace dlt::kernels::random

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, with the bodies of native/ops/reduce/reductions.h and exact_sums.h: `partial` folds elements into one state for each
-// part of a result, `joined` and `joined_in_order` fold those states. Which thread takes which element changes no bit of a
+// Reductions, with the bodies of native/ops/reduce/reductions.h and exact_sums.h: `partial` reduces elements to one state for each
+// part of a result, `joined` and `joined_in_order` join those states. Which thread takes which element changes no bit of a
 // result: states are exact or do not depend on order, and products of floats follow one fixed tree.
 #pragma once
 #include "native/cuda/kernels/bodies.cuh"
 #include "native/ops/reduce/exact_moments.h"
 #include "native/ops/reduce/reductions.h"
 
-namespace dlt::kernels::fold {
+namespace dlt::kernels::reduce {
 
 // Arguments of `end` beside the state.
 struct Ending {
@@ -398,7 +398,7 @@ struct exact_deviations : no_initial {
 template <int DIMS>
 struct Place {
   int64_t in, mask, out, center;
-  DLT_FN static Place of(const Fold<DIMS>& p, int first, int count, uint64_t index) {
+  DLT_FN static Place of(const Reduce<DIMS>& p, int first, int count, uint64_t index) {
     Place place{0, 0, 0, 0};
 #pragma unroll 1
     for (int d = first + count - 1; d >= first; --d) {
@@ -479,7 +479,7 @@ struct has_center<exact_deviations<T>> {
 
 // The center of the deviations of a result; nothing for other bodies.
 template <class Body, int DIMS>
-DLT_FN void read_center(const Fold<DIMS>& p, const Place<DIMS>& base, double* center) {
+DLT_FN void read_center(const Reduce<DIMS>& p, const Place<DIMS>& base, double* center) {
   if constexpr (has_center<Body>::value)
     for (int k = 0; k < Body::parts::count; ++k)
       center[k] = static_cast<const double*>(p.centers)[base.center * Body::parts::count + k];
@@ -558,7 +558,7 @@ template <class Body, class M>
 inline constexpr bool by_words = bytes_of<Body>::value != Bytes::none && is_same<typename Body::type, M>::value;
 template <class M, bool WORDS>
 struct held_as {
-  using type = Pack<M, fold_pack(sizeof(M))>;
+  using type = Pack<M, reduce_pack(sizeof(M))>;
 };
 template <class M>
 struct held_as<M, true> {
@@ -569,7 +569,7 @@ struct held_as<M, true> {
 template <class Body, class M, class Held>
 DLT_FN void step_pack(typename Body::word* w, const Held& x, uint64_t index, const double* center) {
   using T = typename Body::type;
-  constexpr int VEC = fold_pack(sizeof(M));
+  constexpr int VEC = reduce_pack(sizeof(M));
   if constexpr (by_words<Body, M>) {
     step_bytes<Body>(w, x);
   } else if constexpr (takes_packs<Body>::value) {
@@ -594,7 +594,7 @@ struct is_ordered<ordered_products<T>> {
 
 // All of them at once, an axis after the other.
 template <int COUNT, int DIMS>
-DLT_FN void places_apart(const Fold<DIMS>& p, uint64_t first, uint64_t by, int64_t* at) {
+DLT_FN void places_apart(const Reduce<DIMS>& p, uint64_t first, uint64_t by, int64_t* at) {
   uint64_t left[COUNT];
 #pragma unroll
   for (int u = 0; u < COUNT; ++u) {
@@ -617,7 +617,7 @@ DLT_FN void places_apart(const Fold<DIMS>& p, uint64_t first, uint64_t by, int64
 // Where the elements first, first + by, ... of the reduced axes are, from the first element of their result; `step`: those of the
 // only axis.
 template <int COUNT, int DIMS>
-DLT_FN void places_of(const Fold<DIMS>& p, uint64_t first, uint64_t by, int64_t step, int64_t* at) {
+DLT_FN void places_of(const Reduce<DIMS>& p, uint64_t first, uint64_t by, int64_t step, int64_t* at) {
   if (p.reduced <= 1) {
 #pragma unroll
     for (int u = 0; u < COUNT; ++u) at[u] = int64_t(first + u * by) * step;
@@ -629,10 +629,10 @@ DLT_FN void places_of(const Fold<DIMS>& p, uint64_t first, uint64_t by, int64_t 
 // Elements begin to end of the reduced axes of the result at `base`, of which `lanes` threads take each their own: 16 bytes at a
 // time where the host has found that axes allow that, and the address does.
 template <class Body, class M, int DIMS, bool MASKED>
-DLT_FN void fold_elements(const Fold<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, unsigned lane,
+DLT_FN void reduce_elements(const Reduce<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, unsigned lane,
                           unsigned lanes, typename Body::word* w) {
   using T = typename Body::type;
-  constexpr int VEC = fold_pack(sizeof(M));
+  constexpr int VEC = reduce_pack(sizeof(M));
   double center[2] = {};
   read_center<Body>(p, base, center);
   const M* const in = static_cast<const M*>(p.in) + base.in;
@@ -733,7 +733,7 @@ DLT_FAR_FN void carry_shared(SharedSum* sum) {
 }
 
 template <class Body, class M, class R, int DIMS, bool MASKED>
-DLT_FN void sum_again(const Fold<DIMS>& p, uint64_t result, double count) {
+DLT_FN void sum_again(const Reduce<DIMS>& p, uint64_t result, double count) {
   using parts = typename Body::parts;
   using F = typename parts_of<R>::type;
   constexpr uint64_t most = uint64_t(1) << 28;  // additions until carries must be passed on
@@ -771,7 +771,7 @@ DLT_FN void sum_again(const Fold<DIMS>& p, uint64_t result, double count) {
 }
 
 template <class Body, class M, class R, int DIMS, bool MASKED>
-DLT_FN void moments_again(const Fold<DIMS>& p, uint64_t result, double count) {
+DLT_FN void moments_again(const Reduce<DIMS>& p, uint64_t result, double count) {
   using parts = typename Body::parts;
   constexpr uint64_t most = uint64_t(1) << 28;
   __shared__ SharedSum sums[2];
@@ -816,7 +816,7 @@ DLT_FN void moments_again(const Fold<DIMS>& p, uint64_t result, double count) {
 
 // Calls take(x) with a part of each element of a result; `sums` are carried on the way.
 template <class Body, class M, int SUMS, int DIMS, bool MASKED, class F>
-DLT_FN void each_part(const Fold<DIMS>& p, const Place<DIMS>& base, int part, SharedSum* sums, F take) {
+DLT_FN void each_part(const Reduce<DIMS>& p, const Place<DIMS>& base, int part, SharedSum* sums, F take) {
   constexpr uint64_t most = uint64_t(1) << 28;
   const M* const in = static_cast<const M*>(p.in) + base.in;
   const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
@@ -839,7 +839,7 @@ DLT_FN void each_part(const Fold<DIMS>& p, const Place<DIMS>& base, int part, Sh
 // Does as the CPU's end_deviations() where two words do not decide: the exact sum of squares; where the mean is so far from 0
 // that its own rounding shows, less what that adds; where squares leave float64's range, of elements times a power of two.
 template <class Body, class M, class R, int DIMS, bool MASKED>
-DLT_FN void deviations_again(const Fold<DIMS>& p, uint64_t result, double count) {
+DLT_FN void deviations_again(const Reduce<DIMS>& p, uint64_t result, double count) {
   using namespace exact_sums;
   constexpr int parts = Body::parts::count;
   __shared__ SharedSum sums[2];  // of elements, of squares
@@ -942,7 +942,7 @@ struct has_squares<exact_moments<T>> {
 };
 
 template <class Body, class M, class R, int DIMS, bool MASKED>
-DLT_FAR_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
+DLT_FAR_FN void read_again(const Reduce<DIMS>& p, uint64_t result, double count) {
   if constexpr (has_center<Body>::value) deviations_again<Body, M, R, DIMS, MASKED>(p, result, count);
   else if constexpr (has_squares<Body>::value) moments_again<Body, M, R, DIMS, MASKED>(p, result, count);
   else sum_again<Body, M, R, DIMS, MASKED>(p, result, count);
@@ -952,7 +952,7 @@ DLT_FAR_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
 
 // Writes a result whose state is complete. False: it has to be summed again.
 template <class Body, class R, int DIMS>
-DLT_FN bool finish(const Fold<DIMS>& p, uint64_t result, typename Body::word* w) {
+DLT_FN bool finish(const Reduce<DIMS>& p, uint64_t result, typename Body::word* w) {
   const Place<DIMS> place = Place<DIMS>::of(p, 0, p.kept, result);
   double center[2] = {};
   read_center<Body>(p, place, center);
@@ -990,7 +990,7 @@ DLT_FN void join_tree(typename Body::word* states, unsigned slot, unsigned lane,
 // A block takes `columns` results and a part of their elements, with `lanes` threads each. Adjacent threads are lanes, or
 // columns where results lie closer in memory than elements.
 template <class Body, class M, class R, int DIMS, bool MASKED>
-__global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS> p) {
+__global__ void __launch_bounds__(256) partial(const __grid_constant__ Reduce<DIMS> p) {
   using word = typename Body::word;
   __shared__ word states[threads * Body::members];
   __shared__ double undecided[threads];  // the number of elements of each result that has to be summed again
@@ -1006,7 +1006,7 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS
     const uint64_t begin = part * p.part, end = p.count - begin < p.part ? p.count : begin + p.part;
     word w[Body::members];
     Body::start(w);
-    if (there) fold_elements<Body, M, DIMS, MASKED>(p, Place<DIMS>::of(p, 0, p.kept, result), begin, end, lane, lanes, w);
+    if (there) reduce_elements<Body, M, DIMS, MASKED>(p, Place<DIMS>::of(p, 0, p.kept, result), begin, end, lane, lanes, w);
     join_tree<Body>(states, column * lanes + lane, lane, lanes, w);
     bool known = true;
     if (lane == 0 && there) {
@@ -1028,13 +1028,13 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS
   }
 }
 
-// Results that lie closer than their elements, in wide rows: a thread takes fold_columns adjacent ones, whose elements it reads
+// Results that lie closer than their elements, in wide rows: a thread takes reduce_columns adjacent ones, whose elements it reads
 // together. The rest is as in `partial`.
 template <class Body, class M, class R, int DIMS, bool MASKED>
-__global__ void __launch_bounds__(256) columns(const __grid_constant__ Fold<DIMS> p) {
+__global__ void __launch_bounds__(256) columns(const __grid_constant__ Reduce<DIMS> p) {
   using word = typename Body::word;
   using T = typename Body::type;
-  constexpr int WIDE = fold_columns, UNROLL = sizeof(M) <= 2 ? 8 : 4;
+  constexpr int WIDE = reduce_columns, UNROLL = sizeof(M) <= 2 ? 8 : 4;
   __shared__ word states[threads * Body::members];
   __shared__ double undecided[threads];
   const unsigned lanes = 1u << p.lane_bits, groups = threads >> p.lane_bits;
@@ -1132,7 +1132,7 @@ __global__ void __launch_bounds__(256) columns(const __grid_constant__ Fold<DIMS
 
 // A block takes the parts of some results: as many threads have one as it has parts, to a power of two.
 template <class Body, class M, class R, int DIMS, bool MASKED>
-__global__ void __launch_bounds__(256) joined(const __grid_constant__ Fold<DIMS> p) {
+__global__ void __launch_bounds__(256) joined(const __grid_constant__ Reduce<DIMS> p) {
   using word = typename Body::word;
   __shared__ word states[threads * Body::members];
   __shared__ double undecided[threads];
@@ -1167,7 +1167,7 @@ __global__ void __launch_bounds__(256) joined(const __grid_constant__ Fold<DIMS>
 
 // The same for products of floats: each thread multiplies the blocks of a group in order, the first thread the groups.
 template <class Body, class M, class R, int DIMS, bool MASKED>
-__global__ void __launch_bounds__(256) joined_in_order(const __grid_constant__ Fold<DIMS> p) {
+__global__ void __launch_bounds__(256) joined_in_order(const __grid_constant__ Reduce<DIMS> p) {
   using word = typename Body::word;
   constexpr uint64_t blocks = reductions::product_group / reductions::product_block;
   __shared__ word states[threads];
@@ -1192,4 +1192,4 @@ __global__ void __launch_bounds__(256) joined_in_order(const __grid_constant__ F
   }
 }
 
-}  // namespace dlt::kernels::fold
+}  // namespace dlt::kernels::reduce
