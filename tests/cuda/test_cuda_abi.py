@@ -101,7 +101,7 @@ def test_the_check_finds_a_wrong_declaration(tmp_path, original, right, wrong, m
     needs(original)
     header = (ROOT / "src/dltensor/native/cuda/runtime/abi.h").read_text()
     assert right in header
-    folder = tmp_path / "native" / "cuda"
+    folder = tmp_path / "native" / "cuda" / "runtime"
     folder.mkdir(parents=True)
     (folder / "abi.h").write_text(header.replace(right, wrong))
     result = compile_check(original, prefix=(f"-I{tmp_path}",))
