@@ -3,7 +3,7 @@
 // computes what each block of a row comes to, `prefixes` what lies before it, and `pieces` again the results. A row of one
 // block needs the last launch only.
 #pragma once
-#include "native/cuda/kernels/reduce.cuh"
+#include "native/cuda/kernels/reduce/exact_bodies.cuh"
 #include "native/ops/scans.h"
 
 namespace dlt::kernels::scan {
