@@ -1,89 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: idle lists by stream and size class over a pool of our own, and what happens at the last release.
+// Device memory: allocation and release by idle lists of streams and size classes, over a pool of our own.
 #include "native/cuda/runtime/memory.h"
 
 #include <algorithm>
 #include <new>
-#include <utility>
 
 #include "native/cuda/runtime/memory_parts.h"
-#include "native/os/constant.h"
 
 namespace dlt::cuda {
 namespace {
 
 std::atomic<void* (*)() noexcept> leave_python{nullptr};
 std::atomic<void (*)(void*) noexcept> enter_python{nullptr};
-
-// Memory that could not be freed at its release (its stream was being captured) and foreign memory that is still in
-// use, in order of release. A list through Memory::next: a release allocates nothing, so that it cannot fail.
-struct Waiters {
-  std::mutex mutex;
-  Memory* first = nullptr;
-  Memory* last = nullptr;
-  std::atomic<int64_t> count{0};  // written under the mutex
-  int64_t scan_at = least_scanned;  // so many are looked through, should the first be stuck
-  static constexpr int64_t least_scanned = 32;
-  std::atomic<uint32_t> chances{0};
-
-  void add(Memory* memory) noexcept {
-    std::lock_guard<std::mutex> hold(mutex);
-    memory->next = nullptr;
-    (first ? last->next : first) = memory;
-    last = memory;
-    ++count;
-  }
-  void put_back(Memory* memory) noexcept {
-    std::lock_guard<std::mutex> hold(mutex);
-    memory->next = first;
-    if (!first) last = memory;
-    first = memory;
-    ++count;
-  }
-  // The memory that was released first, or null.
-  Memory* take() noexcept {
-    std::lock_guard<std::mutex> hold(mutex);
-    Memory* const memory = first;
-    if (memory) first = memory->next, --count;
-    return memory;
-  }
-  Memory* take_all() noexcept {
-    std::lock_guard<std::mutex> hold(mutex);
-    count = 0;
-    return std::exchange(first, nullptr);
-  }
-  bool is_long() noexcept {
-    std::lock_guard<std::mutex> hold(mutex);
-    return count >= scan_at;
-  }
-  void scanned() noexcept {
-    std::lock_guard<std::mutex> hold(mutex);
-    scan_at = std::max(least_scanned, 2 * count);
-  }
-  // Looked at without the lock by imports and by releases of idle memory, which ask the driver only where something waits, and
-  // then every 16th time: a release of memory in use asks each time.
-  bool is_due() noexcept {
-    return count.load(std::memory_order_relaxed) != 0 && chances.fetch_add(1, std::memory_order_relaxed) % 16 == 0;
-  }
-};
-DLT_CONSTINIT Waiters waiters;
-void reap_first() noexcept;
-
-Status settle(Memory& memory) noexcept;
-
-Status order_for_reuse(Memory& memory) noexcept {
-  Stream& home = *memory.home;
-  if (memory.sole.load(std::memory_order_relaxed) == &home) return success;
-  DLT_TRY(settle(memory));
-  for (int i = 0; i < memory.user_count; ++i) DLT_TRY(order_after(home, *memory.users[i]));
-  return success;
-}
-
-void count_release(const Memory& memory) noexcept {
-  std::lock_guard hold(memory.home->lock);
-  --memory.home->live_blocks;
-  memory.home->add_live(-static_cast<int64_t>(memory.asked));
-}
 
 // The peak of a device is counted without a number that all streams write: as long as each of them stays within its room,
 // all of them stay below the peak.
@@ -97,48 +25,6 @@ void count_release(const Memory& memory) noexcept {
   while (Stream* stream = next_stream(device, &next))
     stream->room.store(stream->live_bytes.load(std::memory_order_relaxed) + (device.peak_bytes - live) / streams,
                        std::memory_order_relaxed);
-}
-
-void push_idle(Memory* memory) noexcept {
-  Stream& home = *memory->home;
-  memory->sole.store(&home, std::memory_order_relaxed);
-  clear_users(*memory);
-  memory->writer = &home;
-  bool keep;
-  {
-    std::lock_guard hold(home.lock);
-    --home.live_blocks;
-    home.add_live(-static_cast<int64_t>(memory->asked));
-    keep = home.alive.load(std::memory_order_relaxed) &&
-           static_cast<size_t>(home.cached_bytes) + memory->bytes <= cache_limit.load(std::memory_order_relaxed);
-    if (keep) {
-      home.cached_bytes += static_cast<int64_t>(memory->bytes);
-      memory->next = home.idle[memory->size_class];
-      home.idle[memory->size_class] = memory;
-    }
-  }
-  if (keep && !home.owned.load(std::memory_order_relaxed)) [[likely]]
-    return;
-  const WithoutPython without;
-  if (!keep) free_to_driver(memory);
-  end_stream_if_unused(home);
-}
-
-void free_foreign_block(Block* block) noexcept {
-  auto* memory = static_cast<Memory*>(block->owner);
-  recycle(block);
-  {
-    const WithoutPython without;
-    // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
-    // is reading.
-    if (!is_idle(*memory)) {
-      waiters.add(memory);
-      return reap_first();
-    }
-    if (waiters.is_due()) reap_first();
-  }
-  memory->deleter(memory->owner);
-  delete memory;
 }
 
 // The smallest idle memory that serves, or null. The caller holds the stream's lock.
@@ -197,7 +83,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   CUdeviceptr pointer = 0;
   CUresult result = take_from_driver(stream, capacity, &pointer);
   if (result == kOutOfMemory) {
-    // All idle memory of the device, on any stream, then what the pool has cached.
+    // Free the idle blocks of all streams, then trim the pool.
     empty_cache(stream.device->ordinal);
     result = take_from_driver(stream, capacity, &pointer);
   }
@@ -234,65 +120,6 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   return success;
 }
 
-bool is_user(const Memory& memory, const Stream& stream) noexcept {
-  for (int i = 0; i < memory.user_count; ++i)
-    if (memory.users[i] == &stream) return true;
-  return false;
-}
-
-// The caller holds the memory's lock, or is the only one to know it.
-void add_user(Memory& memory, Stream& stream) noexcept {
-  memory.users[memory.user_count++] = &stream;
-  count_naming(stream, 1);
-}
-
-// Replaces the single stream by a list.
-void open_list(Memory& memory) noexcept {
-  Stream* sole = memory.sole.load(std::memory_order_relaxed);
-  if (!sole) return;
-  add_user(memory, *sole);
-  memory.writer = sole;
-  memory.sole.store(nullptr, std::memory_order_relaxed);
-}
-
-// Makes a stream a user. Where the list is full, it has waited for the first one, whose entry it replaces. The caller holds the
-// memory's lock.
-void replace_user(Memory& memory, Stream& stream) noexcept {
-  if (is_user(memory, stream)) return;
-  if (memory.user_count < Memory::max_users) return add_user(memory, stream);
-  count_naming(*memory.users[0], -1);
-  memory.users[0] = &stream;
-  count_naming(stream, 1);
-}
-
-// Work that consumers enqueued before they returned the memory comes before later work of the home stream.
-Status settle(Memory& memory) noexcept {
-  if (!memory.returned.load(std::memory_order_acquire)) return success;
-  DLT_TRY(order_after_context(*memory.home));
-  std::lock_guard hold(memory.lock);
-  memory.returned.store(false, std::memory_order_release);
-  // The consumer may have written. Home has waited for all other users too.
-  memory.writer = memory.home;
-  if (!memory.sole.load(std::memory_order_relaxed)) replace_user(memory, *memory.home);
-  return success;
-}
-
-// Of an export to a stream of others: it holds a reference to the exported block.
-void free_exported_block(Block* block) noexcept {
-  auto* inner = static_cast<Block*>(block->owner);
-  recycle(block);
-  const WithoutPython without;
-  end_export(*device_memory_of(inner));
-  release(inner);
-}
-
-// Returns whether the engine may ask the stream as long as the memory lives.
-bool is_lasting(Memory& memory, const Stream& stream) noexcept {
-  if (stream.ours || stream.is_default()) return true;
-  std::lock_guard hold(memory.lock);
-  return memory.sole.load(std::memory_order_relaxed) == &stream || is_user(memory, stream);
-}
-
 }  // namespace
 
 void set_python_lock(void* (*leave)() noexcept, void (*enter)(void*) noexcept) noexcept {
@@ -307,25 +134,35 @@ WithoutPython::~WithoutPython() {
   if (state_) enter_python.load(std::memory_order_relaxed)(state_);
 }
 
-void count_naming(Stream& stream, int64_t change) noexcept {
-  std::lock_guard hold(stream.lock);
-  stream.named += change;
+void count_release(const Memory& memory) noexcept {
+  std::lock_guard hold(memory.home->lock);
+  --memory.home->live_blocks;
+  memory.home->add_live(-static_cast<int64_t>(memory.asked));
 }
 
-void end_export(Memory& memory) noexcept {
-  memory.returned.store(true, std::memory_order_release);
-  if (settle(memory).ok()) return;
-  // Another time: every use looks at it.
-  std::lock_guard hold(memory.lock);
-  open_list(memory);
-}
-
-void clear_users(Memory& memory) noexcept {
-  for (; memory.user_count > 0; --memory.user_count) {
-    Stream& user = *memory.users[memory.user_count - 1];
-    count_naming(user, -1);
-    if (user.owned) end_stream_if_unused(user);
+void push_idle(Memory* memory) noexcept {
+  Stream& home = *memory->home;
+  memory->sole.store(&home, std::memory_order_relaxed);
+  if (memory->user_count != 0) clear_users(*memory);
+  memory->writer = &home;
+  bool keep;
+  {
+    std::lock_guard hold(home.lock);
+    --home.live_blocks;
+    home.add_live(-static_cast<int64_t>(memory->asked));
+    keep = home.alive.load(std::memory_order_relaxed) &&
+           static_cast<size_t>(home.cached_bytes) + memory->bytes <= cache_limit.load(std::memory_order_relaxed);
+    if (keep) {
+      home.cached_bytes += static_cast<int64_t>(memory->bytes);
+      memory->next = home.idle[memory->size_class];
+      home.idle[memory->size_class] = memory;
+    }
   }
+  if (keep && !home.owned.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  const WithoutPython without;
+  if (!keep) free_to_driver(memory);
+  end_stream_if_unused(home);
 }
 
 void free_device_block(Block* block) noexcept {
@@ -335,61 +172,11 @@ void free_device_block(Block* block) noexcept {
     return push_idle(memory);
   const WithoutPython without;
   if (order_for_reuse(*memory).ok()) return push_idle(memory);
-  if (!is_lost(*memory->device)) return waiters.add(memory);
+  if (!is_lost(*memory->device)) return wait_for_release(memory);
   // Nothing will ever run there again, and nothing can be freed.
   count_release(*memory);
   clear_users(*memory);
   delete memory;
-}
-
-namespace {
-
-enum class Use { over, recorded, unknown };
-
-// Finds whether a stream may still use memory that was released; records an event behind its work if so.
-Use use_by(Memory& memory, Stream& user) noexcept {
-  Capture capture;
-  const CUresult asked = capture_of(user, &capture);
-  if (asked != kSuccess) return is_lost(asked) || !user.ours ? Use::over : Use::unknown;
-  // To query or record the work before the capture would spoil the capture, or become a part of it.
-  if (capture.any()) return Use::unknown;
-  Current current(*user.device);
-  Beside beside;
-  const CUresult state = driver.cuStreamQuery(handle_here(user));
-  if (state != kNotReady) return state == kSuccess || is_lost(state) ? Use::over : Use::unknown;
-  CUevent event = nullptr;
-  if (!take_event(*user.device, &event).ok()) return Use::unknown;
-  if (driver.cuEventRecord(event, handle_here(user)) != kSuccess) return give_event(*user.device, event), Use::unknown;
-  memory.pending[memory.pending_count++] = {user.device, event};
-  return Use::recorded;
-}
-
-}  // namespace
-
-bool is_idle(Memory& memory) noexcept {
-  if (!settle(memory).ok() && !is_lost(*memory.device)) return false;
-  if (Stream* sole = memory.sole.load(std::memory_order_relaxed)) open_list(memory), memory.writer = sole;
-  int kept = 0;
-  for (int i = 0; i < memory.user_count; ++i) {
-    Stream& user = *memory.users[i];
-    if (use_by(memory, user) == Use::unknown) {
-      memory.users[kept++] = &user;
-      continue;
-    }
-    count_naming(user, -1);  // its end is seen to by reap()
-  }
-  memory.user_count = kept;
-  if (memory.pending_count == 0) return kept == 0;
-  Beside beside;
-  int left = 0;
-  for (int i = 0; i < memory.pending_count; ++i) {
-    const Memory::Pending one = memory.pending[i];
-    Current current(*one.device);
-    if (driver.cuEventQuery(one.event) == kNotReady) memory.pending[left++] = one;
-    else give_event(*one.device, one.event);
-  }
-  memory.pending_count = left;
-  return left == 0 && kept == 0;
 }
 
 void free_to_driver(Memory* memory) noexcept {
@@ -399,7 +186,7 @@ void free_to_driver(Memory* memory) noexcept {
     // A captured free would be a node of the graph, which takes memory of the graph only.
     if (capture_of(home, &capture) == kSuccess && capture.any()) {
       memory->unwanted = true;
-      return waiters.add(memory);
+      return wait_for_release(memory);
     }
   }
   Current current(*home.device);
@@ -407,83 +194,6 @@ void free_to_driver(Memory* memory) noexcept {
   if (home.device->pool) driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), handle_here(home));
   else driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
   delete memory;
-}
-
-namespace {
-
-enum class Wait { on, reuse, give_back, forget };
-
-// Returns the state of memory that waited.
-Wait wait_of(Memory& memory) noexcept {
-  if (memory.unwanted) {
-    Capture capture;
-    return capture_of(*memory.home, &capture) == kSuccess && capture.any() ? Wait::on : Wait::give_back;
-  }
-  if (memory.kind == Memory::Kind::foreign) return is_idle(memory) ? Wait::give_back : Wait::on;
-  if (order_for_reuse(memory).ok()) return memory.kind == Memory::Kind::captured ? Wait::give_back : Wait::reuse;
-  return is_lost(*memory.device) ? Wait::forget : Wait::on;
-}
-
-void end_wait(Memory* memory, Wait wait) noexcept {
-  if (memory->kind == Memory::Kind::foreign) {
-    memory->deleter(memory->owner);
-    delete memory;
-  } else if (wait == Wait::give_back) {
-    clear_users(*memory);
-    free_to_driver(memory);
-  } else if (wait == Wait::reuse) {
-    push_idle(memory);
-  } else {
-    if (memory->kind == Memory::Kind::device) count_release(*memory);
-    clear_users(*memory);
-    delete memory;
-  }
-}
-
-// Releases what waits in its order, as far as it is done: a few questions at imports and at releases of foreign memory, so that
-// memory returns to other libraries in programs that allocate nothing.
-void reap_first() noexcept {
-  if (waiters.is_long()) return give_back_finished();
-  while (Memory* const memory = waiters.take()) {
-    const Wait wait = wait_of(*memory);
-    if (wait == Wait::on) return waiters.put_back(memory);
-    end_wait(memory, wait);
-  }
-}
-
-}  // namespace
-
-void give_back_captured(Memory* memory, Stream& home) noexcept {
-  {
-    std::lock_guard hold(memory->lock);
-    open_list(*memory);
-    count_naming(*memory->home, -1);  // of the capture
-    memory->home = &home;
-  }
-  if (const Wait wait = wait_of(*memory); wait == Wait::on) waiters.add(memory);
-  else end_wait(memory, wait);
-}
-
-void give_back_finished() noexcept {
-  // Taken out of the list first: a deleter, and the end of a stream, may come back here.
-  Memory* waiting = waiters.take_all();
-  while (Memory* memory = waiting) {
-    waiting = memory->next;
-    if (const Wait wait = wait_of(*memory); wait == Wait::on) waiters.add(memory);
-    else end_wait(memory, wait);
-  }
-  waiters.scanned();
-}
-
-void reap() noexcept {
-  give_back_finished();
-  for (std::atomic<Device*>& device : devices) {
-    const Device* known = device.load(std::memory_order_acquire);
-    size_t next = 0;
-    while (Stream* stream = known ? next_stream(*known, &next) : nullptr)
-      if (stream->owned) end_stream_if_unused(*stream);
-  }
-  reap_captures();
 }
 
 Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
@@ -505,121 +215,6 @@ Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
   }
   block->bytes = bytes;
   *out = block;
-  return success;
-}
-
-Status adopt_foreign(void* data, Stream& stream, void* owner, void (*deleter)(void*) noexcept, Block** out) noexcept {
-  if (waiters.is_due()) {
-    const WithoutPython without;
-    reap_first();
-  }
-  auto* memory = new (std::nothrow) Memory;
-  Block* block = memory ? adopt(data, memory, free_foreign_block) : nullptr;
-  if (!block) {
-    delete memory;
-    return fail(Fault::memory, "adopt: the host is out of memory");
-  }
-  memory->pointer = data;
-  memory->kind = Memory::Kind::foreign;
-  memory->device = stream.device;
-  memory->home = memory->writer = &stream;
-  memory->owner = owner;
-  memory->deleter = deleter;
-  // Always a list: at the release every stream in it is queried.
-  add_user(*memory, stream);
-  *out = block;
-  return success;
-}
-
-Memory* memory_of(const Block* block) noexcept {
-  if (!block) return nullptr;
-  if (block->free == free_device_block || block->free == free_foreign_block || is_part(block))
-    return static_cast<Memory*>(block->owner);
-  return block->free == free_exported_block ? memory_of(static_cast<Block*>(block->owner)) : nullptr;
-}
-
-Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
-  if (memory.device != stream.device && memory.kind != Memory::Kind::pinned && memory.kind != Memory::Kind::managed) {
-    bool can = false;
-    DLT_TRY(reach_peer(*stream.device, *memory.device, &can));
-    if (!can)
-      return fail(Fault::device, "cuda:%d cannot reach memory of cuda:%d: copy the tensor with .to(\"cuda:%d\") first",
-                  stream.device->ordinal, memory.device->ordinal, stream.device->ordinal);
-  }
-  // To read is possible before what a consumer has read is over.
-  if (const Status settled = settle(memory); write && !settled.ok()) return settled;
-  Stream* writer;
-  Stream* users[Memory::max_users];
-  int count;
-  bool known;
-  {
-    std::lock_guard hold(memory.lock);
-    open_list(memory);
-    writer = memory.writer;
-    known = is_user(memory, stream);
-    count = memory.user_count;
-    for (int i = 0; i < count; ++i) users[i] = memory.users[i];
-  }
-  if (write)
-    for (int i = 0; i < count; ++i) DLT_TRY(order_after(stream, *users[i]));
-  else if (writer) DLT_TRY(order_after(stream, *writer));
-  // The list is full: the new stream waits for the first one, whose entry it replaces.
-  if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
-  std::lock_guard hold(memory.lock);
-  replace_user(memory, stream);
-  if (write) memory.writer = &stream;
-  return success;
-}
-
-Status read_on(Block* block, Stream& reader) noexcept { return use(block, reader, false); }
-
-Status export_to(Block* block, Stream& consumer, Block** exported) noexcept {
-  Memory* memory = device_memory_of(block);
-  *exported = nullptr;
-  if (!memory || memory->sole.load(std::memory_order_relaxed) == &consumer) return success;
-  const WithoutPython without;
-  if (is_lasting(*memory, consumer)) return use_slow(*memory, consumer, false);
-  Stream* writer;
-  {
-    std::lock_guard hold(memory->lock);
-    Stream* const sole = memory->sole.load(std::memory_order_relaxed);
-    writer = sole ? sole : memory->writer;
-  }
-  if (writer) DLT_TRY(order_after(consumer, *writer));
-  bool capturing = false;
-  DLT_TRY(is_capturing(consumer, &capturing));
-  if (capturing) return keep_for_graph(block, consumer);
-  retain(block);
-  if (!(*exported = adopt(block->data, block, free_exported_block))) {
-    release(block);
-    return fail(Fault::memory, "__dlpack__: the host is out of memory");
-  }
-  return success;
-}
-
-Block* take_back(Block* block) noexcept {
-  if (block->free != free_exported_block) return block;
-  auto* inner = static_cast<Block*>(block->owner);
-  retain(inner);
-  release(block);
-  return inner;
-}
-
-Status wait_for_host(Block* block) noexcept {
-  Memory* memory = device_memory_of(block);
-  if (!memory) return success;
-  DLT_TRY(settle(*memory));
-  Stream* users[Memory::max_users];
-  int count;
-  {
-    std::lock_guard hold(memory->lock);
-    Stream* sole = memory->sole.load(std::memory_order_relaxed);
-    users[0] = sole;
-    count = sole ? 1 : memory->user_count;
-    if (!sole)
-      for (int i = 0; i < count; ++i) users[i] = memory->users[i];
-  }
-  for (int i = 0; i < count; ++i) DLT_TRY(synchronize_stream(users[i]));
   return success;
 }
 
@@ -717,8 +312,7 @@ Status usage(int ordinal, Usage* out) noexcept {
     std::lock_guard<std::mutex> hold(device->peak_mutex);
     out->peak_bytes = std::max(device->peak_bytes, out->live_bytes);
   }
-  std::lock_guard<std::mutex> hold(waiters.mutex);
-  out->waiting = waiters.count;
+  out->waiting = waiting_count();
   return success;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations shared by memory.cc (device memory), pinned.cc and capture.cc. For these three files only.
+// Declarations shared by memory.cc (device memory), memory_users.cc, memory_waiting.cc, pinned.cc and capture.cc, and for these
+// files only.
 #pragma once
 #include "native/cuda/runtime/memory.h"
 
@@ -29,19 +30,39 @@ class WithoutPython {
  private:
   void* state_;
 };
+
+// memory.cc
 void free_to_driver(Memory* memory) noexcept;
-// After the release of pinned or foreign memory: whether no stream uses it any more. Users whose work can be neither
-// queried nor recorded now, because of a capture, stay in the list for another time. Completed events are returned.
-bool is_idle(Memory& memory) noexcept;
+// Count the release of device memory; `push_idle` also puts it into the idle list of its home stream.
+void count_release(const Memory& memory) noexcept;
+void push_idle(Memory* memory) noexcept;
+
+// memory_users.cc
+// The caller holds the memory's lock, or is the only one to know it.
+void add_user(Memory& memory, Stream& stream) noexcept;
+// Replaces the single stream by a list.
+void open_list(Memory& memory) noexcept;
 // The list of users becomes empty, and streams of others that nothing names any more are released, which may run Python code: no
 // lock may be held.
 void clear_users(Memory& memory) noexcept;
+void count_naming(Stream& stream, int64_t change) noexcept;
+// Orders work that consumers enqueued before they returned the memory before later work of the home stream.
+Status settle(Memory& memory) noexcept;
+// Orders all work with the memory before later work of the home stream.
+Status order_for_reuse(Memory& memory) noexcept;
+// A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
+void end_export(Memory& memory) noexcept;
+
+// memory_waiting.cc
+void free_foreign_block(Block* block) noexcept;
+void wait_for_release(Memory* memory) noexcept;
+int64_t waiting_count() noexcept;
+// After the release of pinned or foreign memory: whether no stream uses it any more. Users whose work can be neither
+// queried nor recorded now, because of a capture, stay in the list for another time. Completed events are returned.
+bool is_idle(Memory& memory) noexcept;
 void reap() noexcept;
 // Memory of a graph that is gone. Work outside of the graph may still use it, and so may `home` from now on.
 void give_back_captured(Memory* memory, Stream& home) noexcept;
-void count_naming(Stream& stream, int64_t change) noexcept;
-// A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
-void end_export(Memory& memory) noexcept;
 
 // pinned.cc
 size_t drop_idle_pinned() noexcept;

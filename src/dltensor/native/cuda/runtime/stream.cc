@@ -74,7 +74,32 @@ Status make_stream(Device& device, int priority, Stream** out) noexcept {
   return status;
 }
 
-Status wait_for_context(Device& device) noexcept;
+// Returns whether a stream that we know is being captured. Streams of others are asked only while memory of ours names them:
+// their owners may have destroyed them since.
+bool any_capture(const Device& device) noexcept {
+  size_t next = 0;
+  while (Stream* stream = next_stream(device, &next)) {
+    {
+      std::lock_guard hold(stream->lock);
+      const bool used = stream->wrappers || stream->live_blocks || stream->cached_bytes || stream->named;
+      if (!stream->alive || (!stream->ours && !stream->is_default() && !used)) continue;
+    }
+    Capture capture;
+    if (capture_of(*stream, &capture) == kSuccess && capture.any()) return true;
+  }
+  return false;
+}
+
+Status wait_for_context(Device& device) noexcept {
+  if (any_capture(device))
+    return fail(Fault::buffer,
+                "synchronize: a CUDA graph is being captured on a stream of cuda:%d; synchronize before or after the capture, "
+                "or synchronize single streams",
+                device.ordinal);
+  Current current(device);
+  DLT_CU(cuCtxSynchronize());
+  return success;
+}
 
 // The stream's owner has destroyed it. What is left of its work cannot be waited for alone; blocks that name it use the
 // service stream from now on.
@@ -109,6 +134,24 @@ Status retire(Stream& dead) noexcept {
 
 // Owner of the locks that several threads use.
 const ThreadState* const shared_by_threads = reinterpret_cast<const ThreadState*>(uintptr_t{1});
+
+Status fail_implied(const char* func) noexcept {
+  return fail(Fault::buffer,
+              "%s: a CUDA graph is being captured on a blocking stream, and the legacy default stream, which waits for "
+              "all blocking streams, cannot be used meanwhile; capture on a non-blocking stream",
+              func);
+}
+
+// For the driver such a query is an error that invalidates the whole capture.
+Status no_capture(const char* func, const Stream& stream) noexcept {
+  Capture capture;
+  DLT_TRY(check_capture(func, stream, &capture));
+  if (!capture.active) return success;
+  return fail(Fault::buffer,
+              "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; query it "
+              "before or after the capture",
+              func);
+}
 
 bool is_gone(CUresult result) noexcept { return result == kInvalidHandle || result == kContextIsDestroyed; }
 
@@ -225,29 +268,10 @@ Status destroy_stream(Stream* stream) noexcept {
   return success;
 }
 
-namespace {
-
-Status fail_implied(const char* what) noexcept {
-  return fail(Fault::buffer,
-              "%s: a CUDA graph is being captured on a blocking stream, and the legacy default stream, which waits for "
-              "all blocking streams, cannot be used meanwhile; capture on a non-blocking stream",
-              what);
+Status check_capture(const char* func, const Stream& stream, Capture* out) noexcept {
+  DLT_TRY(check(capture_of(stream, out), "cuStreamIsCapturing"));
+  return out->implied ? fail_implied(func) : success;
 }
-
-// For the driver such a query is an error that invalidates the whole capture.
-Status no_capture(const char* what, const Stream& stream) noexcept {
-  Capture capture;
-  DLT_TRY(check(capture_of(stream, &capture), "cuStreamIsCapturing"));
-  if (capture.active)
-    return fail(Fault::buffer,
-                "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; query it "
-                "before or after the capture",
-                what);
-  if (capture.implied) return fail_implied(what);
-  return success;
-}
-
-}  // namespace
 
 Status synchronize_stream(Stream* stream) noexcept {
   DLT_TRY(no_capture("synchronize", *stream));
@@ -373,8 +397,8 @@ Status order_beside_captures(Stream& waiter, Stream& on, bool* settled, bool* in
     if (on.ours || !is_gone(result)) return check(result, "cuStreamIsCapturing");
     return *settled = true, retire(on);  // has waited for everything
   }
-  DLT_TRY(check(capture_of(waiter, &waiting), "cuStreamIsCapturing"));
-  if (before.implied || waiting.implied) return fail_implied("wait");
+  DLT_TRY(check_capture("wait", waiter, &waiting));
+  if (before.implied) return fail_implied("wait");
   if (waiting.active && before.active && waiting.id != before.id)
     return fail(Fault::buffer,
                 "wait: another CUDA graph is being captured on the other stream; finish one of the captures first");
@@ -440,26 +464,6 @@ Stream* next_stream(const Device& device, size_t* next) noexcept {
   return nullptr;
 }
 
-namespace {
-
-// Returns whether a stream that we know is being captured. Streams of others are asked only while something of ours names them:
-// their owners may have destroyed them since.
-bool any_capture(const Device& device) noexcept {
-  size_t next = 0;
-  while (Stream* stream = next_stream(device, &next)) {
-    {
-      std::lock_guard hold(stream->lock);
-      const bool used = stream->wrappers || stream->live_blocks || stream->cached_bytes || stream->named;
-      if (!stream->alive || (!stream->ours && !stream->is_default() && !used)) continue;
-    }
-    Capture capture;
-    if (capture_of(*stream, &capture) == kSuccess && capture.any()) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Status order_after_context(Stream& waiter) noexcept {
   Device& device = *waiter.device;
   if (any_capture(device))
@@ -483,90 +487,11 @@ Status order_after_context(Stream& waiter) noexcept {
   return check(result, "cuCtxRecordEvent");
 }
 
-namespace {
-
-Status wait_for_context(Device& device) noexcept {
-  if (any_capture(device))
-    return fail(Fault::buffer,
-                "synchronize: a CUDA graph is being captured on a stream of cuda:%d; synchronize before or after the capture, "
-                "or synchronize single streams",
-                device.ordinal);
-  Current current(device);
-  DLT_CU(cuCtxSynchronize());
-  return success;
-}
-
-}  // namespace
-
 Status synchronize_device(int ordinal) noexcept {
   Device* device = nullptr;
   DLT_TRY(device_of(ordinal, &device));
   DLT_TRY(wait_for_context(*device));
   give_back_finished();
-  return success;
-}
-
-Status create_event(int ordinal, bool timing, bool blocking, CUevent* out) noexcept {
-  Device* device = nullptr;
-  DLT_TRY(device_of(ordinal, &device));
-  Current current(*device);
-  DLT_CU(cuEventCreate(out, (timing ? 0u : kEventDisableTiming) | (blocking ? kEventBlockingSync : 0u)));
-  return success;
-}
-
-void destroy_event(int ordinal, CUevent event) noexcept {
-  Device* device = nullptr;
-  if (!event || !device_of(ordinal, &device).ok()) return;
-  Current current(*device);
-  driver.cuEventDestroy_v2(event);
-}
-
-Status record_event(CUevent event, Stream* stream) noexcept {
-  Capture capture;
-  DLT_TRY(check(capture_of(*stream, &capture), "cuStreamIsCapturing"));
-  if (capture.implied) return fail_implied("record");
-  Current current(*stream->device);
-  DLT_CU(cuEventRecord(event, handle_here(*stream)));
-  return success;
-}
-
-Status wait_event(Stream* stream, CUevent event) noexcept {
-  Capture capture;
-  DLT_TRY(check(capture_of(*stream, &capture), "cuStreamIsCapturing"));
-  if (capture.implied) return fail_implied("wait");
-  Current current(*stream->device);
-  DLT_CU(cuStreamWaitEvent(handle_here(*stream), event, 0));
-  stream->count_work();
-  return success;
-}
-
-Status query_event(int ordinal, CUevent event) noexcept {
-  Device* device = nullptr;
-  DLT_TRY(device_of(ordinal, &device));
-  Current current(*device);
-  Beside beside;
-  const CUresult result = driver.cuEventQuery(event);
-  if (result == kNotReady) return {Fault::not_ready};
-  return check(result, "cuEventQuery");
-}
-
-Status synchronize_event(int ordinal, CUevent event) noexcept {
-  Device* device = nullptr;
-  DLT_TRY(device_of(ordinal, &device));
-  {
-    Current current(*device);
-    Beside beside;
-    DLT_CU(cuEventSynchronize(event));
-  }
-  give_back_finished();
-  return success;
-}
-
-Status elapsed_time(int ordinal, CUevent start, CUevent end, float* milliseconds) noexcept {
-  Device* device = nullptr;
-  DLT_TRY(device_of(ordinal, &device));
-  Current current(*device);
-  DLT_CU(cuEventElapsedTime(milliseconds, start, end));
   return success;
 }
 
