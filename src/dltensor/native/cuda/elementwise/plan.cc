@@ -56,6 +56,18 @@ Status kernel_for(Device& device, const KernelKey& key, const Name& name, Kernel
   return success;
 }
 
+// The last template arguments of the families with a shape: the most dimensions, and the type of an index.
+std::string end_of(bool many, bool wide) {
+  return list({std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"});
+}
+
+// Calls `launch` with the same template arguments.
+template <class F>
+Status dispatch(bool many, bool wide, F launch) noexcept {
+  if (many) return wide ? launch.template operator()<max_dims, uint64_t>() : launch.template operator()<max_dims, uint32_t>();
+  return wide ? launch.template operator()<few_dims, uint64_t>() : launch.template operator()<few_dims, uint32_t>();
+}
+
 // So many elements that the widest is 16 bytes.
 int widest_pack(const Plan& plan) noexcept {
   int bytes = 1;
@@ -211,16 +223,11 @@ Status choose_rows(Plan& plan, Device& device, const LaunchContext& context) noe
       [&] {
         return KernelName{"native/cuda/kernels/element.cuh",
                           "dlt::kernels::element::rows<" +
-                              list({head(plan), std::to_string(pack), std::to_string(packed_modes),
-                                    std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) +
-                              ">"};
+                              list({head(plan), std::to_string(pack), std::to_string(packed_modes), end_of(many, wide)}) + ">"};
       },
       &kernel));
-  if (many)
-    return wide ? launch_rows<max_dims, uint64_t>(plan, device, context, kernel, pack, widest)
-                : launch_rows<max_dims, uint32_t>(plan, device, context, kernel, pack, widest);
-  return wide ? launch_rows<few_dims, uint64_t>(plan, device, context, kernel, pack, widest)
-              : launch_rows<few_dims, uint32_t>(plan, device, context, kernel, pack, widest);
+  return dispatch(many, wide,
+                  [&]<int DIMS, class I>() { return launch_rows<DIMS, I>(plan, device, context, kernel, pack, widest); });
 }
 
 // A run at other addresses than packs need is one row.
@@ -342,27 +349,18 @@ Status choose_tiles(Plan& plan, Device& device, const LaunchContext& context, in
   DLT_TRY(kernel_for(
       device, key,
       [&] {
-        const std::string end = list({std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) + ">";
-        if (sides.words)
-          return KernelName{"native/cuda/kernels/tile.cuh",
-                            "dlt::kernels::tile::words<" + std::to_string(type_bytes(plan.types[0])) + ", " + end};
-        if (sides.pitch)
-          return KernelName{"native/cuda/kernels/tile.cuh", "dlt::kernels::tile::strip<" +
-                                                                list({head(plan), std::to_string(sides.pitch),
-                                                                      std::to_string(sides.split ? sides.across : sides.down),
-                                                                      sides.split ? "true" : "false"}) +
-                                                                ", " + end};
+        const std::string bytes = std::to_string(type_bytes(plan.types[0])), end = end_of(many, wide);
+        const std::string strip = list({std::to_string(sides.pitch), std::to_string(sides.split ? sides.across : sides.down),
+                                        sides.split ? "true" : "false"});
         return KernelName{"native/cuda/kernels/tile.cuh",
-                          "dlt::kernels::tile::permute<" +
-                              list({head(plan), std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) +
+                          "dlt::kernels::tile::" + (sides.words   ? "words<" + list({bytes, end})
+                                                    : sides.pitch ? "strip<" + list({head(plan), strip, end})
+                                                                  : "permute<" + list({head(plan), end})) +
                               ">"};
       },
       &kernel));
-  if (many)
-    return wide ? launch_tiles<max_dims, uint64_t>(plan, device, context, kernel, down, sides)
-                : launch_tiles<max_dims, uint32_t>(plan, device, context, kernel, down, sides);
-  return wide ? launch_tiles<few_dims, uint64_t>(plan, device, context, kernel, down, sides)
-              : launch_tiles<few_dims, uint32_t>(plan, device, context, kernel, down, sides);
+  return dispatch(many, wide,
+                  [&]<int DIMS, class I>() { return launch_tiles<DIMS, I>(plan, device, context, kernel, down, sides); });
 }
 
 // Sorts the dimensions by falling strides of the output and makes them positive: then writes along the last one are
