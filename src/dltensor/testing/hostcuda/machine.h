@@ -218,6 +218,8 @@ int exchange_capture_mode(int mode);
 bool start_memory();  // false when the process has no addresses left for it
 std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address);
 bool on_device(uintptr_t address);
+// Returns whether all these bytes belong to one live allocation.
+bool is_allocated(uintptr_t address, size_t bytes);
 void trim_pools(int device);  // at a synchronization: to their thresholds
 void open_memory();
 void close_memory();
