@@ -5,7 +5,7 @@
 
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/reduce/reduce_pass.h"
-#include "native/ops/reduce/exact_moments.h"
+#include "native/ops/reduce/finalize.h"
 #include "native/ops/elementwise/saturating.h"
 
 namespace dlt {
@@ -38,18 +38,11 @@ struct Reading {
   bool any, equal;
 };
 
-// (x - center) ** 2 as two float64, as the loops do it.
-Pair square_of(double x, double center) {
-  const Pair difference = exact_sum(x, -center);
-  const double product = difference.high * difference.high;
-  return {product, fused(difference.high, difference.high, -product) + 2.0 * difference.high * difference.low};
-}
-
 void put(Reading& r, double x) {
   if (r.sum != nullptr) add(r.sum, x);
   if (r.squares == nullptr) return;
   if (r.deviations) {
-    const Pair square = square_of(x, r.center);
+    const Pair square = squared_deviation(x, r.center);
     add(r.squares, square.high);
     add(r.squares, square.low);
   } else {
@@ -235,7 +228,7 @@ R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
   const double count = double(count_of(one)), divisor = count - pass.correction;
-  if (!(divisor > 0) || count == 0) return from<R>(not_a_number());
+  if (is_undefined(count, divisor)) return from<R>(not_a_number());
   double both[2 * 2 * words];
   for (int k = 0; k < parts; ++k)
     for (int sum = 0; sum < 2; ++sum) {
@@ -267,8 +260,7 @@ double end_scaled(const OneResult& one, double divisor) {
     constant &= r[k].equal;
   }
   if (constant || largest == 0) return 0;
-  const int exponent = int(bits_as<uint64_t>(largest) >> 52) - 1023;  // at most -1023 for subnormals
-  const int up = exponent < -1000 ? 1000 : exponent > 1000 ? -1000 : -exponent;
+  const int up = scale_exponent(largest);
   Accumulator squares;
   clear(&squares);
   for (int k = 0; k < parts; ++k) {
@@ -292,7 +284,7 @@ double end_scaled(const OneResult& one, double divisor) {
 }
 
 // The exact sum of the squared deviations. Where the mean is so far from 0 that its own rounding shows, what that adds is
-// taken away: `rest` is the exact sum of the elements less count times the mean.
+// taken away.
 double end_deviations_again(const OneResult& one, double divisor, bool corrected, bool root) {
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
@@ -311,11 +303,8 @@ double end_deviations_again(const OneResult& one, double divisor, bool corrected
     r.center = blank[k];
     read_again(one, &r, blank);
     if (!corrected) continue;
-    const double count = double(pass.reduced_count), times = count * blank[k];
-    add(&sum, -times);
-    add(&sum, -fused(count, blank[k], -times));
-    const double rest = round_accumulator<double>(&sum, 1);
-    add(&squares, -(rest * rest / double(number)));
+    const double beyond = sum_beyond(&sum, double(pass.reduced_count), blank[k]);
+    add(&squares, -(beyond * beyond / double(number)));
   }
   Natural size;
   if (magnitude(&squares, &size)) return 0;
@@ -327,7 +316,7 @@ R end_deviations(const OneResult& one, const void* states, int64_t capacity, int
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
   const double count = double(count_of(one)), divisor = count - pass.correction;
-  if (!(divisor > 0) || count == 0) return from<R>(not_a_number());
+  if (is_undefined(count, divisor)) return from<R>(not_a_number());
   double w[words], farthest = 0;
   start(w);
   for (int k = 0; k < parts; ++k) {
@@ -349,8 +338,8 @@ R end_deviations(const OneResult& one, const void* states, int64_t capacity, int
     wide.lowest = Form<double>::lowest;
     variance = end_deviations_again(wide, divisor, false, false);
   }
-  if (!(variance > 0x1p-800 && variance < 0x1p900)) return from<R>(end_scaled(one, divisor));
-  if (farthest * 0x1p-24 > __builtin_sqrt(variance)) return from<R>(end_deviations_again(one, divisor, true, pass.root));
+  if (!is_in_range(variance)) return from<R>(end_scaled(one, divisor));
+  if (shows_rounding(farthest, variance)) return from<R>(end_deviations_again(one, divisor, true, pass.root));
   R out;
   if (known) {
     if (pass.root) q = root_of(q);
