@@ -151,9 +151,9 @@ def build(architectures, folder, parts):
         cache, tree = Path(work) / "cache", Path(work) / "tree"
         # NVRTC compiles in one thread.
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            made = list(pool.map(lambda architecture: compile_for(architecture, cache, parts), architectures))
+            compiled = list(pool.map(lambda architecture: compile_for(architecture, cache, parts), architectures))
         count = 0
-        for place in made:
+        for place in compiled:
             kernels = list(place.glob("*.kernel"))  # KEY-MAJOR.MINOR.kernel, of one NVRTC
             for path in [*kernels, *place.glob("*.code")]:
                 target = tree / PACKAGE / maker_of(kernels) / f"{path.stem.partition('-')[0]}{path.suffix}"

@@ -53,7 +53,7 @@ trap finish EXIT
 trap 'report stopped 143 0 "from outside"; kill $(jobs -p) 2>/dev/null; exit 143' TERM INT HUP
 left() { echo $((LIMIT - ($(date +%s) - START))); }
 
-# What the tests of a stage came to, from its junit file: no words of pytest are parsed, which its options change.
+# Count the results of a stage by its junit file: the text of pytest depends on its options.
 cat > "$AT/count.py" <<'COUNT'
 import sys
 import xml.etree.ElementTree as tree

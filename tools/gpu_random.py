@@ -49,27 +49,27 @@ def make_values(rng, shape, dtype):
     """Integers of the whole range or few different ones; floats of several magnitudes, some with NaN and infinities."""
     size = math.prod(shape)
     if dtype == "bool":
-        made = rng.random(size) < rng.random()
+        out = rng.random(size) < rng.random()
     elif dtype in INTEGERS:
         limits = np.iinfo(dtype)
-        made = rng.integers(limits.min, limits.max, size, dtype=dtype, endpoint=True)
+        out = rng.integers(limits.min, limits.max, size, dtype=dtype, endpoint=True)
         if rng.random() < 0.5:
-            made = (made % 7).astype(dtype)
+            out = (out % 7).astype(dtype)
     else:
-        made = (rng.standard_normal(size) * 10.0 ** rng.uniform(-3, 3)).astype("float32")
+        out = (rng.standard_normal(size) * 10.0 ** rng.uniform(-3, 3)).astype("float32")
         if rng.random() < 0.3:
-            made[rng.integers(0, size, 5)] = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+            out[rng.integers(0, size, 5)] = [np.nan, np.inf, -np.inf, 0.0, -0.0]
         if rng.random() < 0.3:
-            made = np.round(made)
-    return dl.asarray(made).astype(dtype).reshape(shape)
+            out = np.round(out)
+    return dl.asarray(out).astype(dtype).reshape(shape)
 
 
 def bits(x):
     """The bytes of a tensor, in which NaNs are one NaN."""
-    made = dl.asarray(x).to("cpu").numpy()
-    if made.dtype.kind not in "biu":
-        made = np.where(made != made, np.array(np.nan, dtype=made.dtype), made)
-    return made.tobytes()
+    out = dl.asarray(x).to("cpu").numpy()
+    if out.dtype.kind not in "biu":
+        out = np.where(out != out, np.array(np.nan, dtype=out.dtype), out)
+    return out.tobytes()
 
 
 def place(rng, t):
@@ -151,11 +151,11 @@ def through_others(rng, driver, t):
     chance = rng.random()
     if chance > 0.2 or t.ndim == 0 or t.size == 0:
         return t
-    made = driver.consume(t) if chance < 0.1 else driver.graph_output(t)
+    out = driver.consume(t) if chance < 0.1 else driver.graph_output(t)
     size = t.nbytes
     del t
     spoil_freed_memory(size)
-    return made
+    return out
 
 
 class Calls:
@@ -211,9 +211,9 @@ class Calls:
         values = make_values(self.rng, (at.size, *self.x.shape[1:]), self.x.dtype.name)
 
         def run(t, there):
-            made = t.copy()
-            made[there(at)] = there(values)
-            return made
+            out = t.copy()
+            out[there(at)] = there(values)
+            return out
 
         return "x[indices] = values", run
 
@@ -221,9 +221,9 @@ class Calls:
         on, value = self.mask(self.x.shape), self.rng.choice((0, 1))
 
         def run(t, there):
-            made = dl.asarray(t, copy=True)
-            made[there(on)] = int(value)
-            return made
+            out = dl.asarray(t, copy=True)
+            out[there(on)] = int(value)
+            return out
 
         return "x[mask] = number", run
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares every row of native/cuda/runtime/abi.h with the original headers; compiling is the test. Nothing runs.
-// Which originals are there is said by ORIGINAL_DRIVER, ORIGINAL_NVRTC, ORIGINAL_CUBLAS, ORIGINAL_CUFFT, ORIGINAL_CUSOLVER.
+// The available originals are defined by ORIGINAL_DRIVER, ORIGINAL_NVRTC, ORIGINAL_CUBLAS, ORIGINAL_CUFFT, ORIGINAL_CUSOLVER.
 #include <type_traits>
 
 #define __CUDA_API_VERSION_INTERNAL  // all versions of a function under their own names
@@ -36,7 +36,7 @@ extern "C" {
 
 namespace check {
 
-// What the calling convention sees of a type: pointer, floating or integer, how wide, and for integers the sign.
+// Class of a type in the calling convention: pointer, floating or integer, how wide, and for integers the sign.
 template <class T>
 constexpr int passed_as() {
   if constexpr (std::is_void_v<T>) return 0;
@@ -62,7 +62,7 @@ struct parameter {
   static_assert(pointee<Ours>() == pointee<Theirs>() || pointee<Ours>() == 0 || pointee<Theirs>() == 0 ||
                     pointee<Ours>() == 4000 || pointee<Theirs>() == 4000,
                 "a pointer points to something of another size");
-  // What is read and what is written: operands in another order mostly differ in it.
+  // Operands that are read, and written: operands in another order mostly differ in it.
   static_assert(std::is_const_v<std::remove_pointer_t<Ours>> == std::is_const_v<std::remove_pointer_t<Theirs>>,
                 "a pointer to const stands against one that is not");
   static constexpr bool same = true;

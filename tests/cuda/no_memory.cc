@@ -50,7 +50,7 @@ namespace dlt::cuda {
 static bool strict = false;  // nothing fails: every call must succeed
 static const char* complaint = nullptr;
 
-// Whether the call went well. A fault must be one of memory and say so.
+// Returns whether the call succeeded. A fault must be one of memory and say so.
 static bool went(Status status) {
   if (status.ok()) return true;
   if (strict || status.fault != Fault::memory || !strstr(message(), "memory")) complaint = message();

@@ -20,7 +20,7 @@ ORIGINALS = {
     "ORIGINAL_CUFFT": ("cufft.h", "nvidia-cufft"),
     "ORIGINAL_CUSOLVER": ("cusolverDn.h", "nvidia-cusolver with nvidia-cublas"),
 }
-# What headers of libraries include besides.
+# Other headers that those of libraries include.
 TOOLKIT = {
     "driver_types.h": "nvidia-cuda-runtime",
     "crt/host_defines.h": "nvidia-cuda-crt",

@@ -35,7 +35,7 @@ def test_without_a_driver_it_is_not_available_and_says_why():
         cuda.properties(0)
     with pytest.raises(dl.DeviceError, match="CUDA driver"):
         cuda.Stream()
-    # What needs no driver works all the same.
+    # Functions that need no driver still work.
     assert cuda.cores_per_sm((8, 6)) == 128
     assert cuda.calc_threads(0, (7, 5)) == 64
     assert cuda.blocks_values_1d(100, num_threads=512, multiprocessors=80) == (1, 1, 100)
@@ -95,7 +95,7 @@ def test_a_wrapped_stream_lives_as_long_as_memory_names_it():
             alive.remove(self.ptr)
             assert driver.cuStreamDestroy_v2(ctypes.c_void_p(self.ptr)) == 0
 
-    # As the home of memory, and as a reader.
+    # Use the stream as the home of memory, and as a reader.
     with cuda.Stream.wrap(Foreign()):
         x = dl.ones((1000,), device="cuda")
     y = dl.ones((1000,), device="cuda")

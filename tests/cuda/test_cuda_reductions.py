@@ -269,7 +269,7 @@ def test_sums_of_elements_around_what_float64_holds(eager_machine, dtype):
     large = RNG.choice([-1.0, 1.0], (apart.size, 32)) * (2.0 - 2.0**-23 * RNG.integers(0, 4, (apart.size, 32)))
     small = np.where(RNG.random(large.shape) < 0.5, large, large * 2.0**-apart)
     small[RNG.random(large.shape) < 0.1] = 0.0
-    # What is large goes away in the end: the result shows every bit of the rest.
+    # Large elements cancel: the result shows every bit of the rest.
     mixed = np.where(RNG.random(large.shape) < 0.5, large, small)
     half = np.concatenate([mixed, np.where(small == large, 0.0, small)], axis=1)
     values = np.concatenate([half, np.where(np.abs(half) > 0.5, -half, 0.0)], axis=1)

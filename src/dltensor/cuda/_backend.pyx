@@ -76,11 +76,11 @@ cdef int _fourier(const FourierCall* call, Tensor x, Tensor out) except -1:
 
 
 cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
-                      int64_t inner, Tensor made) except -1:
+                      int64_t inner, Tensor result) except -1:
     cdef Run rows, target
     cdef Status status
-    made.impl.dl.dtype = type_table[to].dtype
-    made.impl.dl.device = x.impl.dl.device
+    result.impl.dl.dtype = type_table[to].dtype
+    result.impl.dl.device = x.impl.dl.device
     rows.data, rows.block, rows.number = <char*>x.impl.dl.data + x.impl.dl.byte_offset, x.impl.block, False
     target.data = NULL
     target.block = NULL
@@ -88,8 +88,8 @@ cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor
     with nogil:  # as in _same
         status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, rows, outer, count, inner,
                                   to, &target)
-    made.impl.block = target.block
-    made.impl.dl.data = target.data
+    result.impl.block = target.block
+    result.impl.dl.data = target.data
     return check(status)
 
 
@@ -109,36 +109,36 @@ cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, 
     """The fast path: tensors of one dtype and shape on one device, all in C order, and numbers."""
     cdef Run target
     cdef Status status
-    cdef Tensor made
+    cdef Tensor result
     cdef int64_t* shape
     cdef int64_t* strides
     cdef int i
     cdef bint fresh = out is None
     if fresh:
-        made = new_tensor(like.ndim)
-        made.impl.dl.dtype = type_table[to].dtype
-        made.impl.dl.device = like.device
-        shape, strides = made.impl.dl.shape, made.impl.dl.strides
+        result = new_tensor(like.ndim)
+        result.impl.dl.dtype = type_table[to].dtype
+        result.impl.dl.device = like.device
+        shape, strides = result.impl.dl.shape, result.impl.dl.strides
         for i in range(like.ndim):
             shape[i] = like.shape[i]
             strides[i] = like.strides[i]
         target.data = NULL
         target.block = NULL
     else:
-        made = <Tensor>out
-        target.data, target.block = <char*>made.impl.dl.data + made.impl.dl.byte_offset, made.impl.block
+        result = <Tensor>out
+        target.data, target.block = <char*>result.impl.dl.data + result.impl.dl.byte_offset, result.impl.block
     target.number = False
     # The launch blocks while the driver's queue is full, and queued work may need the GIL: a host callback of another
     # library. The driver does not report how full the queue is.
     with nogil:
         status = runs_here(like.device.device_id, op, type, to, size, items, count, fresh, &target)
     if fresh:
-        made.impl.block = target.block
+        result.impl.block = target.block
         check(status)
-        made.impl.dl.data = target.data
+        result.impl.dl.data = target.data
     else:
         check(status)
-    return made
+    return result
 
 
 cdef Engine _engine
@@ -177,13 +177,13 @@ cdef Block* allocate_for(int64_t bytes, DLDevice device, str func) except NULL:
 cdef Tensor _like(Tensor t, DLDevice device, str func):
     """Fresh memory on a device for the elements of `t`, in C order."""
     cdef DLDataType dtype = t.impl.dl.dtype
-    cdef Tensor made
+    cdef Tensor result
     if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         dtype.bits = 8
-    made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, dtype, device, func)
-    made.impl.dl.dtype = t.impl.dl.dtype
-    made.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    return made
+    result = new_empty(t.impl.dl.ndim, t.impl.dl.shape, dtype, device, func)
+    result.impl.dl.dtype = t.impl.dl.dtype
+    result.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return result
 
 
 # -- moves ------------------------------------------------------------------------------------------------------------
@@ -234,20 +234,20 @@ cdef int _download(Tensor source, Tensor target) except -1:
 cdef Tensor to_device(Tensor t, DLDevice target, str func):
     """Answer ``Tensor.to``: a copy of `t` on another device."""
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
-    cdef Tensor made
+    cdef Tensor result
     if not here and not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which the host cannot read and nothing here can move; "
                           f"use the framework that made it")
-    made = _like(t, target, func)
+    result = _like(t, target, func)
     if here and is_host(<int>target.device_type):
-        assign(made, t, func)
+        assign(result, t, func)
     elif here:
-        _upload(t, made, func)
+        _upload(t, result, func)
     elif is_host(<int>target.device_type):
-        _download(t, made)
+        _download(t, result)
     else:
-        _copy(t, made)
-    return made
+        _copy(t, result)
+    return result
 
 
 cdef Tensor new_copy(Tensor t, str func):
@@ -255,9 +255,9 @@ cdef Tensor new_copy(Tensor t, str func):
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can copy; use the framework that "
                           f"made it")
-    cdef Tensor made = _like(t, t.impl.dl.device, func)
-    _copy(t, made)
-    return made
+    cdef Tensor result = _like(t, t.impl.dl.device, func)
+    _copy(t, result)
+    return result
 
 
 cdef int fill_device(Tensor t, object value, str func) except -1:
@@ -372,7 +372,7 @@ cdef class Transfer:
 
 cdef object transfer_to_host(Tensor t, object copy):
     """Answer ``Tensor.numpy(non_blocking=True)``."""
-    cdef Transfer made = Transfer.__new__(Transfer)
+    cdef Transfer result = Transfer.__new__(Transfer)
     cdef Tensor arriving
     cdef NativeStream* stream
     cdef DLTensor view
@@ -380,8 +380,8 @@ cdef object transfer_to_host(Tensor t, object copy):
     cdef Status status
     cdef Block* block = NULL
     if is_host(<int>t.impl.dl.device.device_type):
-        made.array = t.numpy(copy=copy)
-        return made
+        result.array = t.numpy(copy=copy)
+        return result
     if copy is not None and not copy:
         raise ValueError(f"numpy: the data is on {t.device}, which NumPy cannot show without a copy, but copy=False")
     if not _is_cuda(t.impl.dl.device):
@@ -393,15 +393,15 @@ cdef object transfer_to_host(Tensor t, object copy):
     arriving.impl.dl.device = DLDevice(kDLCUDAHost, 0)
     arriving.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     _read_moved(t, &view, &source)
-    made.ordinal = t.impl.dl.device.device_id
-    stream = stream_on(made.ordinal)
+    result.ordinal = t.impl.dl.device.device_id
+    stream = stream_on(result.ordinal)
     with nogil:
-        status = to_pinned(source, stream[0], &block, &made.event)
+        status = to_pinned(source, stream[0], &block, &result.event)
     check(status)
     arriving.impl.block = block
     arriving.impl.dl.data = block.data
-    made.arriving = arriving
-    return made
+    result.arriving = arriving
+    return result
 
 
 # The public module name in errors, pickles and help.

@@ -174,16 +174,16 @@ class ElementwiseKernel:
         _user.run_elementwise(text, types, arguments, target, settings)
         return target if out is None else out
 
-    def _bind(self, given: Sequence[Any]) -> tuple[DType, ...]:
+    def _bind(self, arguments: Sequence[Any]) -> tuple[DType, ...]:
         """The dtype of each parameter: its own, or of a letter that of the operands in its place."""
         letters: dict[str, DType] = {}
-        for (kind, name), x in zip(self.parameters, given, strict=True):
+        for (kind, name), x in zip(self.parameters, arguments, strict=True):
             if kind in self._letters and isinstance(x, Tensor) and letters.setdefault(kind, x.dtype) != x.dtype:
                 raise TypeError(
                     f"elementwise: expected {kind} to be one dtype, got {letters[kind]} and, for {name}, {x.dtype}"
                 )
         types = []
-        for (kind, name), x in zip(self.parameters, given, strict=True):
+        for (kind, name), x in zip(self.parameters, arguments, strict=True):
             if kind in self._letters and kind not in letters:
                 raise TypeError(f"elementwise: expected a tensor for a parameter of type {kind}, got numbers only")
             dtype = letters.get(kind) or _dtype_named(kind)
@@ -304,7 +304,7 @@ def _text(names: Sequence[str], types: Sequence[DType], result: DType, expressio
         f"a{k} = static_cast<const Pack<X{k}, VEC>*>(p.in[{k}])[i];"
         for k in count
     )
-    held = "\n".join(f"  const auto n{k} = computed<X{k}>::in(immediate<X{k}>(p.value[{k}]));" for k in count)
+    numbers = "\n".join(f"  const auto n{k} = computed<X{k}>::in(immediate<X{k}>(p.value[{k}]));" for k in count)
 
     def call(element: str) -> str:
         return ", ".join(f"NUMBERS >> {k} & 1 ? n{k} : computed<X{k}>::in({element.format(k=k)})" for k in count)
@@ -338,7 +338,7 @@ using namespace dlt::kernels;
 using dltensor_user::body;
 template <int VEC, unsigned NUMBERS>
 __global__ void __launch_bounds__(1024) contiguous(const __grid_constant__ UserRun p) {{
-{held}
+{numbers}
   const uint64_t packs = p.count / VEC, threads = all_threads();
   for (uint64_t i = first_item(); i < packs; i += threads) {{
 {loads}
@@ -352,7 +352,7 @@ __global__ void __launch_bounds__(1024) contiguous(const __grid_constant__ UserR
 }}
 template <class I, unsigned NUMBERS>
 __global__ void __launch_bounds__(1024) rows(const __grid_constant__ UserRows<I> p) {{
-{held}
+{numbers}
   const uint64_t threads = all_threads();
   for (uint64_t item = first_item(); item < p.count; item += threads) {{
     I left = I(item), rest;
@@ -481,10 +481,10 @@ def _standard(options: Sequence[str]) -> list[str]:
     return [] if named else ["--std=c++17"]
 
 
-def _extents(given: Any, func: str) -> tuple[int, int, int]:
-    extents = tuple(given) if isinstance(given, Sequence) else (given,)
+def _extents(value: Any, func: str) -> tuple[int, int, int]:
+    extents = tuple(value) if isinstance(value, Sequence) else (value,)
     if not 1 <= len(extents) <= 3 or not all(isinstance(e, int) and 1 <= e < 1 << 31 for e in extents):
-        raise ValueError(f"RawKernel: expected one to three positive ints for {func}, got {given!r}")
+        raise ValueError(f"RawKernel: expected one to three positive ints for {func}, got {value!r}")
     return (*extents, 1, 1)[:3]
 
 

@@ -137,12 +137,12 @@ class BlocksNd(NamedTuple):
     count: int
 
 
-def _multiprocessors(given: int | None, func: str) -> int:
-    if given is None:
+def _multiprocessors(count: int | None, func: str) -> int:
+    if count is None:
         return properties(0).__dict__["multiprocessor_count"]
-    if given < 1:
-        raise ValueError(f"{func}: multiprocessors must be 1 or more, got {given}")
-    return given
+    if count < 1:
+        raise ValueError(f"{func}: multiprocessors must be 1 or more, got {count}")
+    return count
 
 
 def blocks_values_1d(

@@ -228,8 +228,8 @@ def current_stream(device: Any = 0) -> Stream:
     start()
     ordinal = ordinal_of(device, "current_stream")
     handle = _cuda.current_handle(ordinal)
-    held = _current.__dict__.get("streams", {}).get(ordinal)
-    return held if held is not None and held.handle == handle else Stream.wrap(handle, ordinal)
+    current = _current.__dict__.get("streams", {}).get(ordinal)
+    return current if current is not None and current.handle == handle else Stream.wrap(handle, ordinal)
 
 
 class Event:

@@ -39,7 +39,7 @@ cdef enum:
     MOST_BYTES = 4096  # of parameters, which every device takes
 
 
-def run_elementwise(bytes text, tuple types, tuple given, Tensor out not None, object settings):
+def run_elementwise(bytes text, tuple types, tuple arguments, Tensor out not None, object settings):
     """Run a kernel of `text` over `out`: the operands are tensors or numbers, of the dtypes `types` exactly."""
     cdef EngineOperand operands[MOST]
     cdef EngineOperand target
@@ -47,16 +47,16 @@ def run_elementwise(bytes text, tuple types, tuple given, Tensor out not None, o
     cdef NativeLaunch chosen
     cdef Status status
     cdef double[4] element
-    cdef int i, count = <int>len(given)
+    cdef int i, count = <int>len(arguments)
     cdef const char* source = text
     if count > MOST:
         raise ValueError(f"elementwise: expected at most {MOST} operands, got {count}")
     for i in range(count):
-        if isinstance(given[i], Tensor):
-            read_owned(<Tensor>given[i], &operands[i])
+        if isinstance(arguments[i], Tensor):
+            read_owned(<Tensor>arguments[i], &operands[i])
         else:
             dtype = type_table[_row(types[i])].dtype
-            store_python(<void*>element, 0, given[i], dtype, False, "elementwise")
+            store_python(<void*>element, 0, arguments[i], dtype, False, "elementwise")
             operands[i].type = _row(types[i])
             memcpy(operands[i].value, <void*>element, type_table[operands[i].type].bytes)
     read_owned(out, &target)
@@ -79,7 +79,7 @@ def run_raw(bytes text, bytes name, list options, tuple grid, tuple block, unsig
     cdef NativeStream* stream
     cdef Status status
     cdef string source = text, kernel = name
-    cdef vector[string] given = options
+    cdef vector[string] flags = options
     cdef Tensor t
     cdef bytes value
     cdef Py_ssize_t i, at = 0, count = len(values), used = len(tensors)
@@ -102,7 +102,7 @@ def run_raw(bytes text, bytes name, list options, tuple grid, tuple block, unsig
     settings.shared_bytes = shared_bytes
     stream = stream_on(device)
     with nogil:
-        status = raw_launch(source, kernel, given, settings, arguments, uses, <int>used, stream[0])
+        status = raw_launch(source, kernel, flags, settings, arguments, uses, <int>used, stream[0])
     check(status)
 
 
@@ -112,9 +112,9 @@ def attributes(bytes text, bytes name, list options, int device):
     cdef NativeStream* stream = stream_on(device)
     cdef Status status
     cdef string source = text, kernel = name
-    cdef vector[string] given = options
+    cdef vector[string] flags = options
     with nogil:
-        status = raw_prepare(source, kernel, given, stream[0], &out)
+        status = raw_prepare(source, kernel, flags, stream[0], &out)
     check(status)
     return {"registers": out.registers, "max_threads_per_block": out.most_threads, "shared_bytes": out.shared_bytes,
             "local_bytes": out.local_bytes}

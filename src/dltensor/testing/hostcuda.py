@@ -44,7 +44,16 @@ _PACKAGE = _HERE.parent
 _SOURCES = _HERE / "hostcuda"
 # Libraries by their only source file.
 _LIBRARIES = {"blas.cc": "libcublas.so.13", "fft.cc": "libcufft.so.12", "solver.cc": "libcusolver.so.12"}
-_DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "copies.cc", "devices.cc", "modules.cc", "simt.cc")
+_DRIVER_FILES = (
+    "machine.cc",
+    "streams.cc",
+    "graphs.cc",
+    "memory.cc",
+    "copies.cc",
+    "devices.cc",
+    "modules.cc",
+    "simt.cc",
+)
 
 
 @functools.cache

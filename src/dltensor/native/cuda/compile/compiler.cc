@@ -261,9 +261,9 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
   if (!compile(p.major, p.minor, program, others, images.data()).ok()) return;
   for (size_t k = 0; k < missing.size(); ++k) {
     write_image(keys[k], maker, images[k]);
-    Kernel made;
-    if (load(device, program, images[k], &made).ok())
-      kernels().emplace(std::pair{device.ordinal, missing[k].header + "\n" + missing[k].expression}, made);
+    Kernel compiled;
+    if (load(device, program, images[k], &compiled).ok())
+      kernels().emplace(std::pair{device.ordinal, missing[k].header + "\n" + missing[k].expression}, compiled);
   }
 }
 
@@ -283,10 +283,10 @@ Status compile_for(int major, int minor, const char* header, const char* express
   DLT_TRY(load_nvrtc());
   std::lock_guard<std::mutex> hold(compiling);
   return guarded("compile", [&]() -> Status {
-    Image made;
-    DLT_TRY(compile(major, minor, {header, expression}, {}, &made));
-    *image = made.code;
-    *name = made.name;
+    Image compiled;
+    DLT_TRY(compile(major, minor, {header, expression}, {}, &compiled));
+    *image = compiled.code;
+    *name = compiled.name;
     return success;
   });
 }

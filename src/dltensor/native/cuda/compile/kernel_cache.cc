@@ -43,7 +43,7 @@ Settings& settings() noexcept {
   return *instance;
 }
 
-// Of the kernels' text, which is as trusted as the package and only has to be told from other versions of it: 128 bits by
+// Hash of the kernels' text, which is as trusted as the package and only has to be told from other versions of it: 128 bits by
 // multiplications, 20 times as fast as SHA-256.
 class TextHash {
  public:

@@ -172,20 +172,20 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
   DLT_TRY(allocate_pinned(device.ordinal, bytes, &memory.block));
   DLT_TRY(use(source.block, stream, false));
   DLT_TRY(use(memory.block, stream, true));
-  CUevent made = nullptr;
-  DLT_TRY(create_event(device.ordinal, false, false, &made));
+  CUevent created = nullptr;
+  DLT_TRY(create_event(device.ordinal, false, false, &created));
   Current current(device);
   CUresult result = bytes ? driver.cuMemcpyDtoHAsync_v2(memory.block->data, address(*source.tensor), bytes, stream.handle)
                           : kSuccess;
   stream.count_work();
-  if (result == kSuccess) result = driver.cuEventRecord(made, stream.handle);
+  if (result == kSuccess) result = driver.cuEventRecord(created, stream.handle);
   if (result != kSuccess) {
-    destroy_event(device.ordinal, made);
+    destroy_event(device.ordinal, created);
     return check(result, "cuMemcpyDtoHAsync");
   }
   *out = memory.block;
   memory.block = nullptr;
-  *event = made;
+  *event = created;
   return success;
 }
 

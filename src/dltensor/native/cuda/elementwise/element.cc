@@ -239,14 +239,14 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
   int64_t step = 1;
   const DLDevice here{kDLCUDA, context.stream->device->ordinal};
   DLTensor tensors[most_operands];
-  Operand given[most_operands];
+  Operand views[most_operands];
   for (int k = 0; k <= operands; ++k) {
     const Run& run = k ? in[k - 1] : out;
     const int row = k ? type : to;
     tensors[k] = {run.data, here, 1, type_table[row].dtype, &count, &step, 0};
-    given[k] = run.number ? Operand::scalar(row, run.data) : Operand(&tensors[k], run.block);
+    views[k] = run.number ? Operand::scalar(row, run.data) : Operand(&tensors[k], run.block);
   }
-  return elementwise({op, OpVariant::plain, type}, given + 1, operands, given[0], context);
+  return elementwise({op, OpVariant::plain, type}, views + 1, operands, views[0], context);
 }
 
 }  // namespace

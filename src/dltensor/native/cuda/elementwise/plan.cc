@@ -68,7 +68,7 @@ Status dispatch(bool many, bool wide, F launch) noexcept {
   return wide ? launch.template operator()<few_dims, uint64_t>() : launch.template operator()<few_dims, uint32_t>();
 }
 
-// So many elements that the widest is 16 bytes.
+// Returns how many elements of the widest operand are 16 bytes.
 int widest_pack(const Plan& plan) noexcept {
   int bytes = 1;
   for (int k = 0; k <= plan.operands; ++k)
@@ -352,11 +352,11 @@ Status choose_tiles(Plan& plan, Device& device, const LaunchContext& context, in
         const std::string bytes = std::to_string(type_bytes(plan.types[0])), end = end_of(many, wide);
         const std::string strip = list({std::to_string(sides.pitch), std::to_string(sides.split ? sides.across : sides.down),
                                         sides.split ? "true" : "false"});
-        return KernelName{"native/cuda/kernels/tile.cuh",
-                          "dlt::kernels::tile::" + (sides.words   ? "words<" + list({bytes, end})
-                                                    : sides.pitch ? "strip<" + list({head(plan), strip, end})
-                                                                  : "permute<" + list({head(plan), end})) +
-                              ">"};
+        return KernelName{"native/cuda/kernels/tile.cuh", "dlt::kernels::tile::" +
+                                                              (sides.words   ? "words<" + list({bytes, end})
+                                                               : sides.pitch ? "strip<" + list({head(plan), strip, end})
+                                                                             : "permute<" + list({head(plan), end})) +
+                                                              ">"};
       },
       &kernel));
   return dispatch(many, wide,

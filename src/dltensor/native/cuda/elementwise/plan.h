@@ -19,7 +19,7 @@ struct BodyName {
   std::string (*name)(uint32_t code);  // called only when the kernel has to be compiled
 };
 
-// Of a row of an element-wise operation: the row's number, for plain ones.
+// Code of a row of an element-wise operation: the row's number, for plain ones.
 std::string body_name(uint32_t code);
 
 inline constexpr uint32_t copy_code = 0xF00;  // of the body that keeps its operand
@@ -148,7 +148,7 @@ struct Temporary {
   Operand operand() const noexcept { return {&tensor, block}; }
 };
 
-// Of the first element.
+// Address of the first element.
 inline CUdeviceptr address(const DLTensor& t) noexcept { return reinterpret_cast<CUdeviceptr>(t.data) + t.byte_offset; }
 bool is_misaligned(const DLTensor& tensor) noexcept;
 // Element by element as bytes, whatever the alignment.

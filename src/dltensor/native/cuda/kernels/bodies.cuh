@@ -10,7 +10,7 @@
 #endif
 
 namespace dlt::ops {
-// Of 16-bit floats, rounded once: the exact product and the sum rounded to odd, as odd_fma() of the CPU has it.
+// Computes a * b + c of 16-bit floats, rounded once: the exact product, and the sum rounded to odd as in odd_fma() of the CPU.
 template <class S, int E, int M, int B, Special P>
 DLT_FN small_float<S, E, M, B, P> fma(small_float<S, E, M, B, P> a, small_float<S, E, M, B, P> b,
                                       small_float<S, E, M, B, P> c) {

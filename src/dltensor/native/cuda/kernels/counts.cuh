@@ -59,17 +59,17 @@ __global__ void __launch_bounds__(256) within(const __grid_constant__ Counts p) 
   uint64_t carried = 0;
   for (uint64_t tile = ALONE ? 0 : blockIdx.x; tile < p.tiles; tile += ALONE ? 1 : gridDim.x) {
     const uint64_t first = tile * counts_tile + threadIdx.x * each;
-    uint64_t held[each], own = 0, all;
+    uint64_t loaded[each], own = 0, all;
 #pragma unroll
     for (int k = 0; k < each; ++k) {
-      held[k] = first + k < p.n ? data[first + k] : 0;
-      own += held[k];
+      loaded[k] = first + k < p.n ? data[first + k] : 0;
+      own += loaded[k];
     }
     uint64_t before = before_thread(sums, own, &all) + (ALONE ? carried : p.totals[tile]);
 #pragma unroll
     for (int k = 0; k < each; ++k) {
       if (first + k < p.n) data[first + k] = before;
-      before += held[k];
+      before += loaded[k];
     }
     carried += all;
     if (tile + 1 == p.tiles && threadIdx.x == threads - 1) data[p.n] = before;

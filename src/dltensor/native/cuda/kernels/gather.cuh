@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(1024) words(const __grid_constant__ Gather p) 
     bool good = true;
 #pragma unroll 1
     for (int k = 0; k < p.arrays; ++k) {
-      const int64_t given = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
-      const int64_t index = given < 0 ? given + size : given;
+      const int64_t position = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
+      const int64_t index = position < 0 ? position + size : position;
       good = good && index >= 0 && index < size;
       place += index * p.step[k];
     }

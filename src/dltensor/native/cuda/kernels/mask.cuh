@@ -27,11 +27,11 @@ DLT_FN unsigned set_of(const W* in, uint64_t bits) {
 #pragma unroll
     for (int k = 0; k < 4; ++k) set |= set_bytes(words.at[k], uint32_t(bits & 0xff) * bytes::ones) << (4 * k);
   } else {
-    Pack<W, VEC> held[COUNT / VEC];
+    Pack<W, VEC> loaded[COUNT / VEC];
 #pragma unroll
-    for (int k = 0; k < COUNT / VEC; ++k) held[k] = reinterpret_cast<const Pack<W, VEC>*>(in)[k];
+    for (int k = 0; k < COUNT / VEC; ++k) loaded[k] = reinterpret_cast<const Pack<W, VEC>*>(in)[k];
 #pragma unroll
-    for (int k = 0; k < COUNT; ++k) set |= unsigned(is_set(held[k / VEC].at[k % VEC], bits)) << k;
+    for (int k = 0; k < COUNT; ++k) set |= unsigned(is_set(loaded[k / VEC].at[k % VEC], bits)) << k;
   }
   return set;
 }
@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(256) positions(const __grid_constant__ Mask p)
     __syncthreads();
 #pragma unroll 1
     for (int e = threadIdx.x; e < mask_tile; e += counts::threads) {
-      const uint64_t mine = bits[e / 64];
-      if ((mine >> (e % 64) & 1) == 0) continue;
-      const uint64_t to = ahead[e / 64] + counts::bits_set(mine & ((uint64_t(1) << (e % 64)) - 1));
+      const uint64_t word = bits[e / 64];
+      if ((word >> (e % 64) & 1) == 0) continue;
+      const uint64_t to = ahead[e / 64] + counts::bits_set(word & ((uint64_t(1) << (e % 64)) - 1));
       uint64_t index = tile * mask_tile + e;
 #pragma unroll 1
       for (int d = p.dims - 1; d > 0; --d) {

@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(128) eigh(const __grid_constant__ Matrices p) 
                                            at<F, PARTS>(p.second, i, p.n * p.n), p.n, 0, 0);
 }
 
-// Of a wide matrix, the conjugate transpose is decomposed; k: columns of what is longer.
+// Decomposes the conjugate transpose of a wide matrix; k: columns of the longer side.
 template <class F, int PARTS, int N>
 __global__ void __launch_bounds__(128) svd(const __grid_constant__ Matrices p) {
   using E = Number<F, PARTS>;
@@ -313,7 +313,7 @@ __global__ void __launch_bounds__(256) cholesky_large(const __grid_constant__ Ma
         }
       }
       __syncthreads();
-      // Of an upper triangle the lower factor's conjugate is in memory: the products are conjugates too.
+      // Memory holds the conjugate of the lower factor for an upper triangle: the products are conjugates too.
       const int64_t rest = n - c - 1;
       for (int64_t item = t; item < rest * rest; item += threads) {
         const int64_t r = c + 1 + item / rest, j = c + 1 + item % rest;

@@ -249,7 +249,7 @@ struct Sort {
   uint64_t n, tiles;
   uint32_t shift;  // of the digit
   uint32_t wide;  // numbers are of 64 bits, not of 32
-  // Of tensors in C order: the elements of a line, where each element comes from and goes to.
+  // For tensors in C order: elements of a line, and where each element comes from and goes to.
   Divider<uint64_t> line;
   const void* in;
   void* out;  // or null

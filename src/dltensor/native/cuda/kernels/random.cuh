@@ -15,27 +15,27 @@ __global__ void __launch_bounds__(1024) values(const __grid_constant__ drawn::Ru
     const uint64_t block = p.position / 4 + i;
     const philox::Words words = philox::block_of(p.draw.sequence, block);
     Pack<T, count> all;
-    T* const made = all.at;
+    T* const results = all.at;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
       const uint32_t* const w = words.v + k * WORDS;
       const uint64_t position = 4 * block + uint64_t(k * WORDS);
       if constexpr (DISTRIBUTION == draw_unit) {
-        made[k] = drawn::unit<T>(w);
+        results[k] = drawn::unit<T>(w);
       } else if constexpr (DISTRIBUTION == draw_uniform) {
-        made[k] = drawn::uniform<T>(w, p.draw);
+        results[k] = drawn::uniform<T>(w, p.draw);
       } else if constexpr (DISTRIBUTION == draw_exponential) {
-        made[k] = drawn::exponential<T>(w, p.draw);
+        results[k] = drawn::exponential<T>(w, p.draw);
       } else if constexpr (DISTRIBUTION == draw_normal) {
         if (k % 2 == 0) {
           const auto two = drawn::normals<T>(w, p.draw);
-          made[k] = two.first;
-          made[k + 1] = two.second;
+          results[k] = two.first;
+          results[k + 1] = two.second;
         }
       } else if constexpr (WORDS == 2) {
-        made[k] = drawn::wide_integer<T>(w, p.draw, position);
+        results[k] = drawn::wide_integer<T>(w, p.draw, position);
       } else {
-        made[k] = drawn::narrow_integer<T>(w, p.draw, position);
+        results[k] = drawn::narrow_integer<T>(w, p.draw, position);
       }
     }
     // The first and last block may have values of other calls.
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(1024) values(const __grid_constant__ drawn::Ru
     }
 #pragma unroll 1
     for (int k = 0; k < count; ++k)
-      if (first + k >= skip && first + k - skip < p.count) out[first + k - skip] = made[k];
+      if (first + k >= skip && first + k - skip < p.count) out[first + k - skip] = results[k];
   }
 }
 

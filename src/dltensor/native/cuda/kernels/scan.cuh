@@ -185,14 +185,14 @@ DLT_FN void meet(const P& p) {
 template <class Body, int COUNT, bool WRITE>
 DLT_FN void advance_all(typename Body::word* slots, typename Body::word* carry) {
   constexpr int members = Body::members;
-  typename Body::word held[COUNT * members];
+  typename Body::word loaded[COUNT * members];
 #pragma unroll
-  for (int i = 0; i < COUNT * members; ++i) held[i] = slots[i];
+  for (int i = 0; i < COUNT * members; ++i) loaded[i] = slots[i];
 #pragma unroll
   for (int u = 0; u < COUNT; ++u) {
     if constexpr (WRITE)
       for (int m = 0; m < members; ++m) slots[u * members + m] = carry[m];
-    Body::advance(carry, held + u * members);
+    Body::advance(carry, loaded + u * members);
   }
 }
 
@@ -253,12 +253,12 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
       } else {
         const unsigned from = first + lane * each;
         const int n = from >= length ? 0 : length - from < each ? int(length - from) : each;
-        Cell<C, R>* const mine = cells + threadIdx.x * pitch;
+        Cell<C, R>* const own = cells + threadIdx.x * pitch;
         word* const total = totals + threadIdx.x * Body::members;
         C x[each] = {};
 #pragma unroll
         for (int j = 0; j < each; ++j)
-          if (j < n) x[j] = mine[j].template get<C>();
+          if (j < n) x[j] = own[j].template get<C>();
         typename Body::Group elements;
         word sum[Body::members];
         Body::gather(x, n, &elements, sum);
@@ -275,12 +275,12 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
         }
         if constexpr (WRITE) {
           meet(p);
-          R made[each];
+          R results[each];
           for (int m = 0; m < Body::members; ++m) sum[m] = total[m];
-          if (n > 0) Body::finish(x, n, elements, before, sum, made);
+          if (n > 0) Body::finish(x, n, elements, before, sum, results);
 #pragma unroll
           for (int j = 0; j < each; ++j)
-            if (j < n) mine[j].set(made[j]);
+            if (j < n) own[j].set(results[j]);
         }
       }
       meet(p);
@@ -326,30 +326,30 @@ DLT_FN void prefixes_chained(double* states, uint64_t blocks) {
     if (adds) {
 #pragma unroll 1
       for (unsigned i = 0; i < here; i += ahead) {
-        double held[ahead];
+        double loaded[ahead];
 #pragma unroll
-        for (int u = 0; u < ahead; ++u) held[u] = rest[now][part][i + u];
+        for (int u = 0; u < ahead; ++u) loaded[u] = rest[now][part][i + u];
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
           high[now][part][i + u] = sum;
-          sum += held[u];
+          sum += loaded[u];
         }
       }
     }
     if (adds_rest) {
 #pragma unroll 1
       for (unsigned i = 0; i < before; i += ahead) {
-        double held[ahead];
+        double loaded[ahead];
         bool none[ahead];
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
-          held[u] = rest[last][part][i + u];
+          loaded[u] = rest[last][part][i + u];
           none[u] = beyond[last][part][i + u];
         }
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
           rest[last][part][i + u] = sum;
-          sum = none[u] ? 0.0 : sum + held[u];
+          sum = none[u] ? 0.0 : sum + loaded[u];
         }
       }
     }
@@ -381,21 +381,21 @@ DLT_FN void prefixes_joined(typename Body::word* states, uint64_t blocks) {
   __shared__ word sums[threads * members];
   const uint64_t each_of = (blocks + threads - 1) / threads, begin = threadIdx.x * each_of;
   const uint64_t end = begin + each_of < blocks ? begin + each_of : blocks;
-  word all[members], held[members];
+  word all[members], loaded[members];
   Body::start(all);
 #pragma unroll 4
   for (uint64_t i = begin; i < end; ++i) {
     if (i + 1 == blocks) break;  // which nothing has counted
-    for (int m = 0; m < members; ++m) held[m] = states[i * Body::kept + m];
-    Body::advance(all, held);
+    for (int m = 0; m < members; ++m) loaded[m] = states[i * Body::kept + m];
+    Body::advance(all, loaded);
   }
 #pragma unroll 1
   for (unsigned by = 1; by < threads; by *= 2) {
     for (int m = 0; m < members; ++m) sums[threadIdx.x * members + m] = all[m];
     __syncthreads();
     if (threadIdx.x >= by) {
-      for (int m = 0; m < members; ++m) held[m] = sums[(threadIdx.x - by) * members + m];
-      Body::advance(all, held);
+      for (int m = 0; m < members; ++m) loaded[m] = sums[(threadIdx.x - by) * members + m];
+      Body::advance(all, loaded);
     }
     __syncthreads();
   }
@@ -409,10 +409,10 @@ DLT_FN void prefixes_joined(typename Body::word* states, uint64_t blocks) {
     const bool more = i + 1 < blocks;
     for (int m = 0; m < members; ++m) {
       word* const at = states + i * Body::kept + m;
-      held[m] = more ? *at : word(0);
+      loaded[m] = more ? *at : word(0);
       *at = all[m];
     }
-    if (more) Body::advance(all, held);
+    if (more) Body::advance(all, loaded);
   }
   __syncthreads();
 }

@@ -16,8 +16,8 @@ __global__ void __launch_bounds__(1024) places(const __grid_constant__ Places p)
     U key = 0;
 #pragma unroll 1
     for (int k = 0; k < p.arrays; ++k) {
-      const int64_t given = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
-      int64_t index = given < 0 ? given + size : given;
+      const int64_t position = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
+      int64_t index = position < 0 ? position + size : position;
       if (index < 0 || index >= size) index = 0;
       place += index * p.step[k];
       key = key * U(size) + U(index);

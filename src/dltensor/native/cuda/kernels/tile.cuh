@@ -189,10 +189,10 @@ DLT_FN Pieces load_pieces(const void* from) {
 template <class A, class R, int PITCH, int TILE, bool SPLIT>
 struct Strip {
   static constexpr int THREADS = 256, SIZE = sizeof(A), UNROLL = 2;
-  static constexpr int VEC = SIZE < 16 ? 16 / SIZE : 1;                   // elements of a load
-  static constexpr int WORD = sizeof(R) < 4 ? 4 / sizeof(R) : 1;          // and of a store
+  static constexpr int VEC = SIZE < 16 ? 16 / SIZE : 1;  // elements of a load
+  static constexpr int WORD = sizeof(R) < 4 ? 4 / sizeof(R) : 1;  // and of a store
   static constexpr int BANK = SIZE < 4 ? 4 / SIZE : 1, ROW = 128 / SIZE;  // elements of a bank, and of all banks
-  static constexpr int PAD = PITCH % 2 ? 0 : BANK;                        // of a run, after each row
+  static constexpr int PAD = PITCH % 2 ? 0 : BANK;  // of a run, after each row
   static constexpr int LINE = TILE + (ROW / BANK + PITCH - 1) / PITCH * BANK;
   static constexpr int CELLS = SPLIT ? TILE * PITCH + TILE * PITCH / ROW * PAD : LINE * PITCH;
   using Piece = typename piece_of<(SIZE > 4)>::type;
@@ -293,8 +293,7 @@ __global__ void __launch_bounds__(256) strip(const __grid_constant__ Tiles<DIMS,
     __syncthreads();
     if (S::WORD > 1 && (reinterpret_cast<uint64_t>(out) & 3) == 0 && (!SPLIT || p.out_down % S::WORD == 0))
       S::template store_all<S::WORD>(out, p.out_down, count, sides, value);
-    else
-      S::template store_all<1>(out, p.out_down, count, sides, value);
+    else S::template store_all<1>(out, p.out_down, count, sides, value);
     __syncthreads();
   }
 }

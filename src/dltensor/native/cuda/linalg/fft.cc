@@ -119,9 +119,9 @@ Status fourier(const FourierCall& call, const Operand& x, const Operand& out, co
     if (found == all.by_key.end()) {
       Beside beside;  // tables are made, and copied at once
       if (!capturing) drop_oldest(all);  // which waits for the device
-      FftPlan made;
-      DLT_TRY(make_plan(call, type, &made));
-      found = all.by_key.emplace(key, made).first;
+      FftPlan plan;
+      DLT_TRY(make_plan(call, type, &plan));
+      found = all.by_key.emplace(key, plan).first;
     }
     FftPlan& plan = found->second;
     plan.used = ++all.uses;

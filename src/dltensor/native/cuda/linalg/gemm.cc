@@ -29,7 +29,7 @@ struct Handles {
   // Handles of destroyed streams: destroying a handle would synchronize the device, and creating one is slow. Capacity
   // is reserved for every handle, so that adding one cannot fail.
   std::vector<cublasHandle_t> idle[max_devices];
-  size_t made[max_devices] = {};
+  size_t created[max_devices] = {};
 };
 Handles& handles() noexcept {
   static NoDestructor<Handles> instance;
@@ -44,23 +44,23 @@ Status check_blas(cublasStatus_t result, const char* call) noexcept {
 // The caller holds the mutex of `h`.
 Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
   const int device = stream.device->ordinal;
-  auto made = std::make_unique<Handle>();
+  auto created = std::make_unique<Handle>();
   auto& idle = h.idle[device];
-  idle.reserve(h.made[device] + 1);
+  idle.reserve(h.created[device] + 1);
   Current current(*stream.device);
   if (!idle.empty()) {
-    made->handle = idle.back();
+    created->handle = idle.back();
     idle.pop_back();
   } else {
     Beside beside;  // it allocates memory itself
-    DLT_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
-    ++h.made[device];
+    DLT_TRY(check_blas(cublas.cublasCreate_v2(&created->handle), "cublasCreate"));
+    ++h.created[device];
     // Sums of halves stay in float32: by default their parts may be rounded to halves.
-    cublas.cublasSetMathMode(made->handle, kBlasDisallowReducedPrecision);
+    cublas.cublasSetMathMode(created->handle, kBlasDisallowReducedPrecision);
   }
-  const Status status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
-  if (status.ok()) *out = std::move(made);
-  else idle.push_back(made->handle);
+  const Status status = check_blas(cublas.cublasSetStream_v2(created->handle, stream.handle), "cublasSetStream");
+  if (status.ok()) *out = std::move(created);
+  else idle.push_back(created->handle);
   return status;
 }
 

@@ -39,23 +39,23 @@ Status check_solver(cusolverStatus_t result, const char* call) noexcept {
 Status solver_of(Stream& stream, Solver** out) {
   Solvers& all = solvers();
   std::lock_guard<std::mutex> hold(all.mutex);
-  std::unique_ptr<Solver>& mine = all.by_stream[&stream];
-  if (!mine) {
+  std::unique_ptr<Solver>& slot = all.by_stream[&stream];
+  if (!slot) {
     auto& idle = all.idle[stream.device->ordinal];
     idle.reserve(idle.size() + all.by_stream.size());
-    auto made = std::make_unique<Solver>();
+    auto solver = std::make_unique<Solver>();
     if (!idle.empty()) {
-      made = std::move(idle.back());
+      solver = std::move(idle.back());
       idle.pop_back();
     } else {
       Beside beside;  // it allocates memory itself
-      DLT_SOLVE(cusolverDnCreate(&made->handle));
-      DLT_SOLVE(cusolverDnCreateParams(&made->params));
+      DLT_SOLVE(cusolverDnCreate(&solver->handle));
+      DLT_SOLVE(cusolverDnCreateParams(&solver->params));
     }
-    DLT_SOLVE(cusolverDnSetStream(made->handle, stream.handle));
-    mine = std::move(made);
+    DLT_SOLVE(cusolverDnSetStream(solver->handle, stream.handle));
+    slot = std::move(solver);
   }
-  *out = mine.get();
+  *out = slot.get();
   return success;
 }
 

@@ -266,7 +266,7 @@ inline Status launch_plan(ReducePlan<DIMS>& plan, Stream& stream) noexcept {
 
 template <int DIMS>
 Status launch_reduce(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand* centers,
-                   const Operand& out, const ReduceOptions& options, bool root, const LaunchContext& context) noexcept {
+                     const Operand& out, const ReduceOptions& options, bool root, const LaunchContext& context) noexcept {
   ReducePlan<DIMS> plan;
   DLT_TRY(make_plan(name, shape, root, *context.stream->device, &plan));
   kernels::Reduce<DIMS>& p = plan.p;

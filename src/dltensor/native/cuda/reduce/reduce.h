@@ -6,7 +6,7 @@
 
 namespace dlt::cuda {
 
-// As the CPU's reduce().
+// Reduces as the CPU's reduce() does.
 DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask,
                       uint64_t axes, const Operand& out, const LaunchContext& context) noexcept;
 

@@ -295,7 +295,7 @@ bool is_lost(CUresult result) noexcept {
 Status check_slow(CUresult result, const char* call) noexcept {
   const char* name = nullptr;
   const char* words = nullptr;
-  // Of a number that the driver does not know both are null.
+  // Both are null for a number that the driver does not know.
   if (driver.cuGetErrorName(result, &name) != kSuccess || !name) name = "unknown error";
   if (driver.cuGetErrorString(result, &words) != kSuccess || !words) words = "the driver does not know this number";
   const int length = static_cast<int>(strcspn(call, "("));

@@ -7,14 +7,14 @@ namespace dlt::cuda {
 
 Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
                     const LaunchContext& context) noexcept {
-  for (const Operand* given : {&sorted, &values}) {
-    if (!is_misaligned(*given->tensor)) [[likely]]
+  for (const Operand* operand : {&sorted, &values}) {
+    if (!is_misaligned(*operand->tensor)) [[likely]]
       continue;
     Temporary straight;
-    DLT_TRY(straight.make(*given->tensor, *context.stream));
-    DLT_TRY(copy_bytes(*given, straight.operand(), context));
-    return given == &sorted ? searchsorted(straight.operand(), values, out, after, context)
-                            : searchsorted(sorted, straight.operand(), out, after, context);
+    DLT_TRY(straight.make(*operand->tensor, *context.stream));
+    DLT_TRY(copy_bytes(*operand, straight.operand(), context));
+    return operand == &sorted ? searchsorted(straight.operand(), values, out, after, context)
+                              : searchsorted(sorted, straight.operand(), out, after, context);
   }
   int type;
   DLT_TRY(type_of("searchsorted", *sorted.tensor, &type));

@@ -19,7 +19,7 @@ enum class Step : uint64_t { make, count, move, indices, elements, lines };
 
 constexpr const char* sorts_header = "native/cuda/kernels/sorts.cuh";
 
-// Of elements or keys of `bytes` bytes, or of lines with 0; moves carry `carried` bytes.
+// Kernels for elements or keys of `bytes` bytes, or for lines with 0; moves carry `carried` bytes.
 struct Kind {
   Step step;
   int bytes, carried = 0;

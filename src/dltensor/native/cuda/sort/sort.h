@@ -22,7 +22,7 @@ class CarryingKeys {
   // Numbers of 64 bits or of 32, or elements. Null: numbers that are positions, nothing was sorted.
   const void* carried() const noexcept { return carried_; }
   bool wide() const noexcept { return carried_bytes_ == 8; }
-  // Of the kernel that moves them; one for numbers of 32 bits moves keys alone.
+  // Key of the kernel that moves them; the one for numbers of 32 bits moves keys alone.
   int moved_bytes() const noexcept { return carried_bytes_ ? carried_bytes_ : 4; }
   // By the lowest `bits` of the keys; the others are 0. keys() and carried() are others then. `last`: where what goes with the keys
   // is wanted, and nothing else is.

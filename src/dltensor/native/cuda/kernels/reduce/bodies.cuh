@@ -22,7 +22,7 @@ inline constexpr bool is_byte = is_same<T, boolean>::value || is_same<T, uint8_t
 template <class T, Bytes HOW>
 inline constexpr Bytes if_byte = is_byte<T> ? HOW : Bytes::none;
 template <class T>
-inline constexpr Bytes sum_of_bytes = is_same<T, boolean>::value  ? Bytes::count
+inline constexpr Bytes sum_of_bytes = is_same<T, boolean>::value   ? Bytes::count
                                       : is_same<T, uint8_t>::value ? Bytes::sum
                                       : is_same<T, int8_t>::value  ? Bytes::sum_of_signed
                                                                    : Bytes::none;
@@ -95,10 +95,10 @@ DLT_BODY(every, every)
 DLT_BODY(some, some)
 DLT_BODY(nonzero, count)
 #undef DLT_BODY
-#define DLT_BODY(name, BYTES)                                                                        \
-  template <class T>                                                                                 \
-  struct name : plain_of<reductions::name<typename computed<T>::type>, T, BYTES,                     \
-                         reductions::name<typename widest<typename computed<T>::type>::type>,        \
+#define DLT_BODY(name, BYTES)                                                                 \
+  template <class T>                                                                          \
+  struct name : plain_of<reductions::name<typename computed<T>::type>, T, BYTES,              \
+                         reductions::name<typename widest<typename computed<T>::type>::type>, \
                          typename widest<typename computed<T>::type>::type> {};
 DLT_BODY(sums, sum_of_bytes<T>)
 DLT_BODY(products, Bytes::none)

@@ -142,7 +142,7 @@ DLT_FN void places_of(const Reduce<DIMS>& p, uint64_t first, uint64_t by, int64_
 // time where the host has found that axes allow that, and the address does.
 template <class Body, class M, int DIMS, bool MASKED>
 DLT_FN void reduce_elements(const Reduce<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, unsigned lane,
-                          unsigned lanes, typename Body::word* w) {
+                            unsigned lanes, typename Body::word* w) {
   using T = typename Body::type;
   constexpr int VEC = reduce_pack(sizeof(M));
   double center[2] = {};
@@ -152,7 +152,9 @@ DLT_FN void reduce_elements(const Reduce<DIMS>& p, const Place<DIMS>& base, uint
   uint64_t i = begin + lane, taken = 0;
   if constexpr (VEC > 1 && !MASKED && !Body::is_ordered) {
     using Loaded = typename loaded_as<M, by_words<Body, M>>::type;
-    constexpr int UNROLL = VEC > 4 || Body::again != Again::never ? 2 : 4;  // the more instructions, the fewer packs keep memory busy
+    constexpr int UNROLL = VEC > 4 || Body::again != Again::never
+                               ? 2
+                               : 4;  // the more instructions, the fewer packs keep memory busy
     if (p.packed && (reinterpret_cast<uint64_t>(p.in) & 15) == 0) {
       const uint64_t packs = end / VEC;  // `begin` is a multiple of VEC
 #pragma unroll 1

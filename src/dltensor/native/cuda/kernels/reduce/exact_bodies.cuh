@@ -115,7 +115,7 @@ struct exact_floats : exact_state<T, parts_of<typename computed<T>::type>::count
   DLT_FN static bool end_part(double above, double below, double error, double count, F* out) {
     using namespace exact_sums;
     if (MEAN && count == 0) return *out = from<F>(not_a_number()), true;
-    // Sums of float32 stay in float64's range: what is not finite was so in an element.
+    // Sums of float32 stay in float64's range: a sum is not finite only if an element is not.
     if (is_same<typename parts::type, float>::value && !ops::isfinite(above))
       return *out = from<F>(above == above ? above : not_a_number()), true;
     if (above == 0 && below == 0 && error == 0) return *out = from<F>(0.0), true;
