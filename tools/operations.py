@@ -112,8 +112,8 @@ REDUCTION_RESULTS = {
     "index": "int64",
 }
 REDUCTIONS_HEAD = """## Reductions
-The rows of [`reductions.h`](../src/dltensor/native/ops/reduce/reductions.h). Every reduction takes any DLPack object, `axis`
-(an integer, a sequence of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
+The rows of [`reductions.h`](../src/dltensor/native/ops/reduce/reductions.h). Every reduction takes any DLPack object,
+`axis` (an integer, a sequence of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
 
 - **Sums and means of floats are exact and rounded once**, those of float16, bfloat16 and complex dtypes too: no
   intermediate result overflows or is rounded. `var` and `std` of integers and of floats of 16 and 32 bits are correctly

@@ -29,7 +29,11 @@ def program(variant, replaced=None):
     """Build the program; `replaced` maps files of the engine to other texts of them."""
     if variant != "plain" and not building.sanitizers_run():
         pytest.skip("sanitizers need a processor that is not emulated")
-    files = [*building.sources("os", "memory", "layout", "opaque"), NATIVE / "cpu" / "runtime" / "thread_pool.cc", PROGRAM]
+    files = [
+        *building.sources("os", "memory", "layout", "opaque"),
+        NATIVE / "cpu" / "runtime" / "thread_pool.cc",
+        PROGRAM,
+    ]
     files = [(replaced or {}).get(path, path) for path in files]
     parts = building.objects([(path, ()) for path in files], *VARIANTS[variant])
     return building.link("shared_state-{}", parts, *VARIANTS[variant])
