@@ -85,18 +85,67 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Reduce<DI
   }
 }
 
+// Adds elements begin to end of reduce_columns adjacent results, which lie at `in`, to their states.
+template <class Body, class M, int DIMS>
+DLT_FN void reduce_adjacent(const Reduce<DIMS>& p, const M* in, uint64_t begin, uint64_t end, unsigned lane, unsigned lanes,
+                            typename Body::word (&w)[reduce_columns][Body::members]) {
+  using T = typename Body::type;
+  constexpr int WIDE = reduce_columns, UNROLL = sizeof(M) <= 2 ? 8 : 4;
+  const bool aligned = (reinterpret_cast<uint64_t>(p.in) & (sizeof(M) * WIDE - 1)) == 0;
+  uint64_t taken = 0;
+#pragma unroll 1
+  for (uint64_t i = begin + lane; i < end; i += UNROLL * lanes) {
+    int64_t at[UNROLL];
+    Pack<M, WIDE> x[UNROLL];
+    places_of<UNROLL>(p, i, lanes, p.axis[p.kept].in, at);
+    // All reads are under way before the first is needed: none depends on a branch of its own.
+#pragma unroll
+    for (int u = 1; u < UNROLL; ++u)
+      if (i + u * lanes >= end) at[u] = at[0];
+    if (aligned) {
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) x[u] = *reinterpret_cast<const Pack<M, WIDE>*>(in + at[u]);
+    } else {
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+        for (int c = 0; c < WIDE; ++c) x[u].at[c] = in[at[u] + c];
+    }
+    if constexpr (Body::takes_packs) {
+      if (i + (UNROLL - 1) * lanes < end) {
+#pragma unroll
+        for (int c = 0; c < WIDE; ++c) {
+          typename computed<T>::type elements[UNROLL];
+#pragma unroll
+          for (int u = 0; u < UNROLL; ++u) elements[u] = element<T, M>(&x[u].at[c]);
+          Body::template step_pack<UNROLL>(w[c], elements, i, lanes);
+        }
+        taken += UNROLL;
+        continue;
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      if (i + u * lanes >= end) break;
+#pragma unroll
+      for (int c = 0; c < WIDE; ++c) Body::step(w[c], element<T, M>(&x[u].at[c]), int64_t(i + u * lanes));
+      ++taken;
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < WIDE; ++c) Body::counted(w[c], taken);
+}
+
 // Results that lie closer than their elements, in wide rows: a thread takes reduce_columns adjacent ones, whose elements it reads
 // together. The rest is as in `partial`.
 template <class Body, class M, class R, int DIMS, bool MASKED>
 __global__ void __launch_bounds__(256) columns(const __grid_constant__ Reduce<DIMS> p) {
   using word = typename Body::word;
-  using T = typename Body::type;
-  constexpr int WIDE = reduce_columns, UNROLL = sizeof(M) <= 2 ? 8 : 4;
+  constexpr int WIDE = reduce_columns;
   __shared__ word states[threads * Body::members];
   __shared__ double undecided[threads];
   const unsigned lanes = 1u << p.lane_bits, groups = threads >> p.lane_bits;
   const unsigned lane = threadIdx.x >> (8 - p.lane_bits), own = threadIdx.x & (groups - 1);
-  const bool aligned = (reinterpret_cast<uint64_t>(p.in) & (sizeof(M) * WIDE - 1)) == 0;
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     uint64_t group;
     const uint64_t part = divide(p.groups, tile, &group);
@@ -106,51 +155,9 @@ __global__ void __launch_bounds__(256) columns(const __grid_constant__ Reduce<DI
     word w[WIDE][Body::members];
 #pragma unroll
     for (int c = 0; c < WIDE; ++c) Body::start(w[c]);
-    if (there) {
-      const M* const in = static_cast<const M*>(p.in) + Place<DIMS>::of(p, 0, p.kept, result).in;
-      uint64_t taken = 0;
-#pragma unroll 1
-      for (uint64_t i = begin + lane; i < end; i += UNROLL * lanes) {
-        int64_t at[UNROLL];
-        Pack<M, WIDE> x[UNROLL];
-        places_of<UNROLL>(p, i, lanes, p.axis[p.kept].in, at);
-        // All reads are under way before the first is needed: none depends on a branch of its own.
-#pragma unroll
-        for (int u = 1; u < UNROLL; ++u)
-          if (i + u * lanes >= end) at[u] = at[0];
-        if (aligned) {
-#pragma unroll
-          for (int u = 0; u < UNROLL; ++u) x[u] = *reinterpret_cast<const Pack<M, WIDE>*>(in + at[u]);
-        } else {
-#pragma unroll
-          for (int u = 0; u < UNROLL; ++u)
-#pragma unroll
-            for (int c = 0; c < WIDE; ++c) x[u].at[c] = in[at[u] + c];
-        }
-        if constexpr (Body::takes_packs) {
-          if (i + (UNROLL - 1) * lanes < end) {
-#pragma unroll
-            for (int c = 0; c < WIDE; ++c) {
-              typename computed<T>::type elements[UNROLL];
-#pragma unroll
-              for (int u = 0; u < UNROLL; ++u) elements[u] = element<T, M>(&x[u].at[c]);
-              Body::template step_pack<UNROLL>(w[c], elements, i, lanes);
-            }
-            taken += UNROLL;
-            continue;
-          }
-        }
-#pragma unroll
-        for (int u = 0; u < UNROLL; ++u) {
-          if (i + u * lanes >= end) break;
-#pragma unroll
-          for (int c = 0; c < WIDE; ++c) Body::step(w[c], element<T, M>(&x[u].at[c]), int64_t(i + u * lanes));
-          ++taken;
-        }
-      }
-#pragma unroll
-      for (int c = 0; c < WIDE; ++c) Body::counted(w[c], taken);
-    }
+    if (there)
+      reduce_adjacent<Body, M>(p, static_cast<const M*>(p.in) + Place<DIMS>::of(p, 0, p.kept, result).in, begin, end, lane,
+                               lanes, w);
 #pragma unroll
     for (int c = 0; c < WIDE; ++c) {
       __syncthreads();
