@@ -300,9 +300,9 @@ bool is_image_name(const std::string& name) {
          rest.find_first_not_of("0123456789.", 1) == rest.size() - strlen("kernel");
 }
 
-// Removes the files used longest ago while there are more bytes than the limit. Other processes may use them meanwhile: an open file
-// stays readable, and a kernel that is missing is compiled again. The folder is looked through at a process's first write and
-// whenever it has written another 16th of the limit.
+// Removes the files used longest ago while there are more bytes than the limit. Other processes may use them meanwhile: an
+// open file stays readable, and a kernel that is missing is compiled again. The folder is looked through at a process's
+// first write and whenever it has written another 16th of the limit.
 void prune(const std::string& folder, const std::string& kernel, const std::string& code, int64_t written) {
   struct File {
     time_t used;
