@@ -22,8 +22,7 @@ $(VENV)/tools: pyproject.toml tools/environment.sh
 $(VENV)/%: $(VENV)/tools
 	tools/environment.sh $(VENV) $*
 	touch $@
-# Always: the build finds out what has changed. INSTALLED=1 leaves the installation as it is, for several targets at once.
-install: $(VENV)/tools  # the package in .venv
+install: $(VENV)/tools  # the package in .venv; the build finds out what has changed. INSTALLED=1 leaves it as it is
 	$(if $(INSTALLED),@true,$(RUN) -m tools install $(BUILD))
 $(DEV)/installed: pyproject.toml
 	$(MAKE) VENV=$(DEV) $(DEV)/light
@@ -33,7 +32,6 @@ $(DEV)/installed: pyproject.toml
 # -- the main targets
 demo: $(VENV)/pictures install  ## a photograph travels between frameworks without a copy; pictures and a report
 	$(RUN) -m dltensor demo
-# Tests with targets of their own, as in tools/wheels.py.
 NOT_LIGHT := tests/cuda tests/conformance tests/extensions tests/distributed tests/clients
 test: $(VENV)/light install  ## the tests that need light packages only
 	$(TEST) tests $(addprefix --ignore ,$(NOT_LIGHT))
@@ -129,5 +127,4 @@ fuzz-files: $(VENV)/peers install  # fuzzed files, read by dltensor, safetensors
 	$(RUN) fuzz/files.py --cases $(or $(FILES_CASES),5000)
 soak: $(VENV)/peers install  # a million exchanges per pair, counting leaked memory and references; ROUNDS=1000
 	$(RUN) tools/soak.py $(ROUNDS)
-
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile)
