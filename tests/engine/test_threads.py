@@ -75,8 +75,8 @@ PLANTED = {
     ),
     "opaque/handles.cc": ("  std::lock_guard lock(all.guard);\n  if (all.first", "  if (all.first"),
     "opaque/array.cc": (
-        "  PendingRelease released;\n  std::lock_guard lock(array.guard);\n  DLTensor view = array.view();\n  auto ndim",
-        "  PendingRelease released;\n  DLTensor view = array.view();\n  auto ndim",
+        "released;\n  std::lock_guard lock(array.guard);\n  DLTensor view = array.view();\n  auto ndim",
+        "released;\n  DLTensor view = array.view();\n  auto ndim",
     ),
     "opaque/registry.cc": ("    std::lock_guard lock(all.guard);\n    name", "    name"),
 }  # fmt: skip
