@@ -21,7 +21,7 @@ each() { # NAME, LEVEL, COMMAND
   shift 3
   export level command
   printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 sh -c '
-    case $0 in */cpu/kernels/*) ;; *) level= ;; esac
+    case $0 in */cpu/*/kernels/*) ;; *) level= ;; esac
     $command $level "$0" || { echo "$0: refused"; exit 255; }' || { echo "check-systems: FAILED for $name"; exit 1; }
   echo "check-systems: $# files pass for $name"
   run=$((run + 1))

@@ -32,7 +32,7 @@ flags='-std=c++20 -Wall -Wextra -Werror -Wno-deprecated-declarations -fsyntax-on
 # The kernels are compiled for one instruction set; the other levels differ in few lines.
 export CLANGXX level flags
 printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 sh -c '
-  case $0 in */cpu/kernels/*) ;; *) level= ;; esac
+  case $0 in */cpu/*/kernels/*) ;; *) level= ;; esac
   $CLANGXX $flags $level "$0"' || { echo "lint-cpp: FAILED"; exit 1; }
 
 # What modules that are compiled without exceptions include.
