@@ -13,7 +13,7 @@ def documented(text):
 
 
 def description(text, error):
-    """What a docstring says of an exception, in one line."""
+    """Return the text of a docstring about an exception, in one line."""
     entry = re.search(rf"^{error}\n((?:[ ]+.*\n?)+)", inspect.cleandoc(text or ""), re.M)
     return " ".join(entry[1].split()) if entry else ""
 

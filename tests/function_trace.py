@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions of the compiled libraries a call enters, in the order of their first entry, by breakpoints.
+"""Trace by breakpoints: the functions of the compiled libraries that a call enters, in the order of their first entry.
 
 A child process runs the call under ptrace. Every function in the symbol tables of the package's libraries gets a
 breakpoint, which is removed when it is hit. Nothing is compiled for it; functions that the compiler inlined everywhere

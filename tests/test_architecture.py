@@ -248,7 +248,7 @@ def test_the_engine_and_the_public_headers_do_not_know_python():
     assert planted == {"native/memory/block.h"}
 
 
-# What knows structs of another library, and the only files that use it.
+# Files that know structs of another library, and the only files that use them.
 FOREIGN_STRUCTS = {
     "_core/interop/numpy_abi": {"_core/interop/numpy.pyx"},
     "_core/interop/torch_abi": {"_core/interop/torch.pyx"},

@@ -11,7 +11,7 @@ from test_architecture import TEXTS, documented_calls
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
 SECTIONS = dict(documented_calls(PAGE.read_text()))
 IMPORT = "import dltensor as dl\n"
-# What each section calls: a word of its title, what is done before, the call, and the number of threads.
+# Calls of the sections: a word of the title, statements before, the call, and the number of threads.
 CALLS = [
     ("small", f"{IMPORT}a, b = dl.ones(2), dl.ones(2)", "a + b", 1),
     ("large", f"{IMPORT}a, b = dl.ones((2000, 3000)).T, dl.ones(2000)", "a + b", 2),
@@ -33,7 +33,7 @@ def steps_of(word):
 
 
 def is_entry(step, names):
-    """Whether a symbol is that of the function of a step."""
+    """Test if a symbol is the function of a step."""
     file, function = step
     if not file.endswith((".pyx", ".pxi")):
         return function in names

@@ -88,7 +88,7 @@ def test_every_public_function_has_types():
         if module is not dl.distributed and inspect.isroutine(thing := getattr(module, name))
     }  # fmt: skip
     assert len(functions) > 250
-    # What has its annotations in the source needs no stub.
+    # A module with annotations in its source needs no stub.
     annotated = {full for full, (_, thing) in functions.items() if "return" in getattr(thing, "__annotations__", ())}
     assert [full for full, (name, _) in functions.items() if name not in declarations and full not in annotated] == []
 
@@ -243,7 +243,7 @@ ALIASES = {
     "_Out": "TensorLike",
     "_Kind": "DTypeLike | str | tuple[DTypeLike | str, ...]",
 }
-# What annotations have by intention in the place of the words' type, and the containers that take others.
+# Annotations that intentionally differ from the type in the words, and the containers that take others.
 NARROWER = {"SupportsIndex": "int", "bool": "Literal", "Callable": "Callable", "type": "type"}
 CONTAINERS = {
     "Sequence": ("Sequence", "Iterable"),

@@ -63,7 +63,7 @@ def test_the_error_is_raised_in_a_process_of_its_own(machine, row):
     assert faults_in_a_process("ALONE", row, row + 1, DLTENSOR_CACHE_DIR=cache, DLTENSOR_CUDA_NVRTC="off") == [1, {}]
 
 
-# What a docstring says of functions that CUDA tensors make fail.
+# Sentences by which a docstring documents an error for CUDA tensors.
 ON_THE_HOST = re.compile(r"not on the host|host cannot read|other device than the host")
 
 
@@ -73,7 +73,7 @@ def claims_of_the_host(things):
 
 
 def computed(things, names_of_functions):
-    """Those of the functions that take a tensor on a CUDA device in their call of the table."""
+    """Return the functions that take a tensor on a CUDA device in their call of the table."""
     rows = [row for row in documented_errors.ROWS if row[0] == "DeviceError"]
     called = {name: call for name, _, call in calls(rows) if name in names_of_functions}
     assert called.keys() == set(names_of_functions)
