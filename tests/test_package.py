@@ -3,6 +3,7 @@
 
 import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ PUBLIC_MODULES = [
     "checks", "conformance", "cuda", "debug", "distributed", "fft", "io", "layout", "linalg", "opaque", "random",
     "shared",
 ]  # fmt: skip
-LAZY = ("conformance", "cuda", "fft", "linalg", "opaque", "random", "shared")
+LAZY = ("conformance", "cuda", "debug", "fft", "linalg", "opaque", "random", "shared")  # distributed needs libraries
 
 
 def run(code, **environment):
@@ -121,7 +122,7 @@ assert dl.cuda.Launch().blocks_per_sm == 8
 assert "dltensor.cuda._device" in sys.modules
 assert "dltensor.opaque._array" not in sys.modules
 import dltensor.opaque, dltensor.cuda
-assert dltensor.opaque is opaque is dl.opaque and dltensor.cuda is cuda
+assert dltensor.opaque is opaque is dl.opaque and dltensor.cuda is cuda and opaque.hold
 import dltensor.conformance.rules
 assert conformance.RULES is dltensor.conformance.rules.RULES
 import types
@@ -141,7 +142,7 @@ print([m.__spec__.name for m in (cuda, opaque, conformance)], conformance.__path
         "import dltensor; dltensor.{0}.answer = 1; assert dltensor.{0}.answer == 1; del dltensor.{0}.answer",
         "from dltensor.{0} import *",
         "import dltensor, importlib; importlib.reload(dltensor.{0})",
-        "import importlib; importlib.import_module('dltensor.{0}').__name__",
+        "import importlib; importlib.import_module('dltensor.{0}').__doc__",
     ],
 )
 def test_every_way_of_use_loads_a_module_once(name, use):
@@ -153,6 +154,60 @@ assert type(module) is types.ModuleType and dltensor.{name} is module
 print(module.__name__, module.__package__, module.__file__, module.__doc__ is not None)
 """
     assert run(code).stdout.split()[0] == f"dltensor.{name}"
+
+
+def submodules():
+    """Return the names of all modules of the lazy packages, without importing one."""
+    for name in LAZY:
+        for path in importlib.util.find_spec(f"dltensor.{name}").submodule_search_locations or ():
+            for part in pkgutil.iter_modules([path]):
+                yield f"dltensor.{name}.{part.name}"
+
+
+@pytest.mark.parametrize("name", sorted(submodules()))
+def test_a_submodule_that_is_imported_first_runs_once_and_so_does_its_package(name):
+    package = name.rpartition(".")[0]
+    code = f"""
+import collections, importlib, sys
+from importlib.machinery import ExtensionFileLoader, SourceFileLoader
+runs = collections.Counter()
+def counted(exec_module):
+    def exec_and_count(self, module):
+        runs[module.__spec__.name] += 1
+        exec_module(self, module)
+    return exec_and_count
+for loader in (ExtensionFileLoader, SourceFileLoader):
+    loader.exec_module = counted(loader.exec_module)
+first = importlib.import_module("{name}")
+dir(sys.modules["{package}"])
+print(first is sys.modules["{name}"], runs["{name}"], runs["{package}"], set(runs.values()))
+"""
+    assert run(code).stdout.strip() == "True 1 1 {1}"
+
+
+def test_threads_that_import_submodules_and_use_their_packages_finish():
+    code = """
+import importlib, sys, threading
+import dltensor as dl
+sys.setswitchinterval(1e-6)
+start = threading.Barrier(6)
+uses = [
+    lambda: importlib.import_module("dltensor.fft._transforms"),
+    lambda: dl.fft.fft,
+    lambda: importlib.import_module("dltensor.shared._sending"),
+    lambda: dl.shared.share,
+    lambda: importlib.import_module("dltensor.linalg._functions"),
+    lambda: dl.linalg.solve,
+]
+def run(use):
+    start.wait()
+    use()
+threads = [threading.Thread(target=run, args=(use,), daemon=True) for use in uses]
+for thread in threads: thread.start()
+for thread in threads: thread.join(60)
+print(any(thread.is_alive() for thread in threads), dl.fft.fft is sys.modules['dltensor.fft'].fft)
+"""
+    assert run(code).stdout.split() == ["False", "True"]
 
 
 def test_threads_that_use_a_module_first_see_the_whole_of_it():
