@@ -14,7 +14,7 @@
 
 #include "native/environment.h"
 #include "native/fork.h"
-#include "native/memory/size_classes.h"
+#include "native/memory/thread_cache.h"
 #include "native/memory/trace.h"
 #include "native/os/barrier.h"
 #include "native/os/constant.h"
@@ -22,128 +22,6 @@
 
 namespace dlt {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-// A sanitizer cannot check recycled memory.
-constexpr bool kReuse = false;
-#else
-constexpr bool kReuse = true;
-#endif
-
-constexpr size_t kAlignment = 256;
-using Class = SizeClass<kAlignment>;
-constexpr size_t kLarge = size_t{1} << 20;       // from here on blocks are mapped, with huge pages
-constexpr uint32_t kThreadClasses = 28;          // up to 64 KiB: these have lists per thread
-constexpr uint32_t kThreadListBytes = 256 << 10; // bytes that one such list may hold
-constexpr uint32_t kHeaders = 256;               // spare headers for adopted memory, per thread
-// A thread gets lists of full length, or of a fourth or a sixteenth of it where the bound allows no more.
-constexpr int kScales[] = {0, 2, 4};
-
-constexpr uint8_t list_length(uint32_t size_class, int scale) noexcept {
-  const size_t fit = kThreadListBytes / Class::bytes(size_class);
-  return static_cast<uint8_t>((fit < 4 ? 4 : fit > 64 ? 64 : fit) >> scale);
-}
-
-constexpr size_t bytes_in_lists(int scale) noexcept {
-  size_t bytes = 0;
-  for (uint32_t c = 0; c < kThreadClasses; c++) bytes += list_length(c, scale) * Class::bytes(c);
-  return bytes;
-}
-
-// Written by one thread only, read by memory_stats() from others: atomic, but never a locked instruction.
-template <class T>
-struct Counter {
-  std::atomic<T> value{0};
-  T get() const noexcept { return value.load(std::memory_order_relaxed); }
-  void add(T n) noexcept { value.store(static_cast<T>(get() + n), std::memory_order_relaxed); }
-  void clear() noexcept { value.store(0, std::memory_order_relaxed); }
-};
-
-// Free blocks and headers of one thread. Other threads may empty the lists, for instance of idle threads, without
-// locked instructions on the owner's path: the owner sets `busy` and then checks whether the lists are closed; the
-// others close them, issue a process-wide barrier, and wait until the owner is not busy. See take_all_lists(). Closed
-// lists accept nothing (their lengths are 0) and return nothing (`closed`).
-struct ThreadCache {
-  std::atomic<bool> busy{false}, closed{true};
-  std::atomic<uint8_t> lengths[kThreadClasses] = {};
-  std::atomic<uint32_t> header_length{0};
-  Counter<uint8_t> counts[kThreadClasses];
-  Counter<uint32_t> header_count;
-  Block* lists[kThreadClasses] = {};
-  Block* headers = nullptr;
-  Counter<int64_t> live_blocks, live_bytes;
-  size_t granted = 0;  // bytes of the bound that these lists may hold
-  ThreadCache* next = nullptr;
-
-  // Around the owner's work on the lists, a few instructions. The processor may do the first load of them before the
-  // store here: the process-wide barrier of the thread that closes the lists prevents that.
-  void begin() noexcept {
-    busy.store(true, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  void end() noexcept { busy.store(false, std::memory_order_release); }
-
-  Block* take(uint32_t c) noexcept {
-    begin();
-    Block* block = nullptr;
-    if (!closed.load(std::memory_order_acquire) && (block = lists[c])) {
-      lists[c] = block->next;
-      counts[c].add(static_cast<uint8_t>(-1));
-    }
-    end();
-    return block;
-  }
-  bool give(Block* block, uint32_t c) noexcept {
-    begin();
-    const bool fits = counts[c].get() < lengths[c].load(std::memory_order_acquire);
-    if (fits) {
-      block->next = lists[c];
-      lists[c] = block;
-      counts[c].add(1);
-    }
-    end();
-    return fits;
-  }
-  Block* take_header() noexcept {
-    begin();
-    Block* header = nullptr;
-    if (!closed.load(std::memory_order_acquire) && (header = headers)) {
-      headers = header->next;
-      header_count.add(static_cast<uint32_t>(-1));
-    }
-    end();
-    return header;
-  }
-  bool give_header(Block* header) noexcept {
-    begin();
-    const bool fits = header_count.get() < header_length.load(std::memory_order_acquire);
-    if (fits) {
-      header->next = headers;
-      headers = header;
-      header_count.add(1);
-    }
-    end();
-    return fits;
-  }
-  void close() noexcept {
-    closed.store(true, std::memory_order_relaxed);
-    for (auto& length : lengths) length.store(0, std::memory_order_relaxed);
-    header_length.store(0, std::memory_order_relaxed);
-  }
-  size_t cached() const noexcept {
-    size_t bytes = 0;
-    for (uint32_t c = 0; c < kThreadClasses; c++) bytes += counts[c].get() * Class::bytes(c);
-    return bytes;
-  }
-  void forget_lists() noexcept {
-    for (uint32_t c = 0; c < kThreadClasses; c++) {
-      lists[c] = nullptr;
-      counts[c].clear();
-    }
-    headers = nullptr;
-    header_count.clear();
-  }
-};
 
 // All threads that have a cache. Its lock is taken before the store's.
 struct Threads {
@@ -179,7 +57,7 @@ void free_block(Block* block) noexcept;
 // Blocks that the store could never keep are mapped in their exact size, and unmapped when they are freed.
 void free_single_block(Block* block) noexcept;
 
-Block* make(uint32_t size_class, size_t bytes) noexcept {
+Block* create(uint32_t size_class, size_t bytes) noexcept {
   const bool single = bytes >= kLarge && Class::bytes(size_class) > limit.load(std::memory_order_relaxed);
   const size_t size = kReuse && !single ? Class::bytes(size_class) : (bytes ? bytes : 1);
   if (size >= kLarge && !can_be_backed(size)) return nullptr;
@@ -199,17 +77,17 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
   return block;
 }
 
-void unmake(Block* block) noexcept {
+void destroy(Block* block) noexcept {
   const size_t size = Class::bytes(block->size_class);
   if (size >= kLarge && kReuse) unmap_pages(block->data, size);
   else free_aligned(block->data);
   ::free(block);
 }
 
-void unmake_all(Block* block) noexcept {
+void destroy_all(Block* block) noexcept {
   while (block) {
     Block* next = block->next;
-    unmake(block);
+    destroy(block);
     block = next;
   }
 }
@@ -230,13 +108,13 @@ Block* take_from_store(uint32_t size_class) noexcept {
   return chain_out(store, size_class);
 }
 
-// Removes idle blocks until `more` bytes fit, the largest first and none of class `kept`; the caller has the lock and
+// Removes idle blocks until `more` bytes fit, the largest first and none of class `spared`; the caller has the lock and
 // frees them after releasing it.
-Block* reserve_dims(size_t more, uint32_t kept) noexcept {
+Block* make_room(size_t more, uint32_t spared) noexcept {
   Block* unwanted = nullptr;
   const size_t most = store_limit();
   for (uint32_t other = size_classes; store.cached + more > most && other-- > 0;)
-    while (other != kept && store.lists[other] && store.cached + more > most) {
+    while (other != spared && store.lists[other] && store.cached + more > most) {
       Block* idle = chain_out(store, other);
       idle->next = unwanted;
       unwanted = idle;
@@ -250,7 +128,7 @@ void give_to_store(Block* block) noexcept {
   Block* unwanted;
   {
     std::lock_guard lock(store.mutex);
-    unwanted = reserve_dims(size, block->size_class);
+    unwanted = make_room(size, block->size_class);
     if (store.cached + size > store_limit()) {
       block->next = unwanted;
       unwanted = block;
@@ -260,16 +138,16 @@ void give_to_store(Block* block) noexcept {
       store.cached += size;
     }
   }
-  unmake_all(unwanted);
+  destroy_all(unwanted);
 }
 
 void shrink_store() noexcept {
   Block* unwanted;
   {
     std::lock_guard lock(store.mutex);
-    unwanted = reserve_dims(0, size_classes);
+    unwanted = make_room(0, size_classes);
   }
-  unmake_all(unwanted);
+  destroy_all(unwanted);
 }
 
 // ---- the lists of threads
@@ -279,10 +157,10 @@ void open_lists(ThreadCache& cache) noexcept {
   granted.fetch_sub(cache.granted, std::memory_order_relaxed);
   cache.granted = 0;
   if (!threads.have_lists) return;
-  const size_t left = limit.load(std::memory_order_relaxed) / 2, given = granted.load(std::memory_order_relaxed);
+  const size_t most = limit.load(std::memory_order_relaxed) / 2, used = granted.load(std::memory_order_relaxed);
   for (const int scale : kScales) {
     const size_t wanted = bytes_in_lists(scale);
-    if (given + wanted > left) continue;
+    if (used + wanted > most) continue;
     cache.granted = wanted;
     granted.fetch_add(wanted, std::memory_order_relaxed);
     for (uint32_t c = 0; c < kThreadClasses; c++) cache.lengths[c].store(list_length(c, scale), std::memory_order_release);
@@ -292,7 +170,7 @@ void open_lists(ThreadCache& cache) noexcept {
   }
 }
 
-struct ImportedTensor {
+struct CachedMemory {
   Block *blocks = nullptr, *headers = nullptr;
   size_t bytes = 0;
 
@@ -311,7 +189,7 @@ struct ImportedTensor {
     cache.forget_lists();
   }
   void free() noexcept {
-    unmake_all(blocks);
+    destroy_all(blocks);
     while (headers) {
       Block* next = headers->next;
       ::free(headers);
@@ -330,8 +208,8 @@ void wait_until_idle(const ThreadCache& cache) noexcept {
 
 // The memory that all threads keep, sleeping ones included. Their lists are closed then; the caller has the lock of
 // `threads`.
-ImportedTensor take_all_lists() noexcept {
-  ImportedTensor taken;
+CachedMemory take_all_lists() noexcept {
+  CachedMemory taken;
   if (!threads.have_lists) return taken;
   for (ThreadCache* cache = threads.first; cache; cache = cache->next) cache->close();
   // The barrier failed although it was registered: the lists stay closed, and each thread keeps its memory until it
@@ -359,7 +237,7 @@ void end_thread(void* argument) noexcept {
     threads.retired_bytes += cache->live_bytes.get();
     granted.fetch_sub(cache->granted, std::memory_order_relaxed);
   }
-  ImportedTensor taken;
+  CachedMemory taken;
   taken.add(*cache);
   taken.free();
   delete cache;
@@ -411,7 +289,7 @@ struct SetUp {
   return cache;
 }
 
-inline ThreadCache* here() noexcept {
+inline ThreadCache* own_cache() noexcept {
   ThreadCache* cache = thread_cache;
   return cache ? cache : begin_thread();
 }
@@ -419,7 +297,7 @@ inline ThreadCache* here() noexcept {
 // The cache of this thread, or null when its allocation fails.
 inline ThreadCache* count_free(Block* block) noexcept {
   trace(Event::freed, block);
-  ThreadCache* cache = here();
+  ThreadCache* cache = own_cache();
   if (!cache) return nullptr;
   cache->live_blocks.add(-1);
   cache->live_bytes.add(-static_cast<int64_t>(block->bytes));
@@ -428,7 +306,7 @@ inline ThreadCache* count_free(Block* block) noexcept {
 
 void free_block(Block* block) noexcept {
   ThreadCache* cache = count_free(block);
-  if (!cache || !kReuse) return unmake(block);
+  if (!cache || !kReuse) return destroy(block);
   const uint32_t c = block->size_class;
   if (c >= kThreadClasses || !cache->give(block, c)) give_to_store(block);
 }
@@ -442,15 +320,15 @@ void free_single_block(Block* block) noexcept {
 [[gnu::noinline]] Block* refill(uint32_t size_class, size_t bytes, bool* clear) noexcept {
   Block* block = kReuse ? take_from_store(size_class) : nullptr;
   if (block) return block;
-  block = make(size_class, bytes);
-  if (!block && empty_cache() > 0) block = make(size_class, bytes);
+  block = create(size_class, bytes);
+  if (!block && empty_cache() > 0) block = create(size_class, bytes);
   if (clear) *clear = kReuse && bytes >= kLarge;  // pages of the system's
   return block;
 }
 
-inline Block* take_or_make(size_t bytes, bool* clear) noexcept {
+inline Block* take_or_create(size_t bytes, bool* clear) noexcept {
   if (bytes > most_bytes) return nullptr;
-  ThreadCache* cache = here();
+  ThreadCache* cache = own_cache();
   if (!cache) return nullptr;
   const uint32_t c = Class::of(bytes);
   Block* block = c < kThreadClasses ? cache->take(c) : nullptr;
@@ -465,15 +343,15 @@ inline Block* take_or_make(size_t bytes, bool* clear) noexcept {
 
 }  // namespace
 
-Block* allocate(size_t bytes) noexcept { return take_or_make(bytes, nullptr); }
+Block* allocate(size_t bytes) noexcept { return take_or_create(bytes, nullptr); }
 
 Block* allocate_clear(size_t bytes, bool* clear) noexcept {
   *clear = false;
-  return take_or_make(bytes, clear);
+  return take_or_create(bytes, clear);
 }
 
 Block* adopt(void* data, void* owner, void (*free)(Block*) noexcept) noexcept {
-  ThreadCache* cache = here();
+  ThreadCache* cache = own_cache();
   if (!cache) return nullptr;
   Block* block = cache->take_header();
   if (!block) {
@@ -492,14 +370,14 @@ Block* adopt(void* data, void* owner, void (*free)(Block*) noexcept) noexcept {
 
 void recycle(Block* block) noexcept {
   trace(Event::recycled, block);
-  ThreadCache* cache = here();
+  ThreadCache* cache = own_cache();
   if (cache) cache->live_blocks.add(-1);
   if (!cache || !kReuse || !cache->give_header(block)) ::free(block);
 }
 
 size_t empty_cache() noexcept {
-  here();
-  ImportedTensor taken;
+  own_cache();
+  CachedMemory taken;
   {
     std::lock_guard lock(threads.mutex);
     taken = take_all_lists();
@@ -517,8 +395,8 @@ size_t empty_cache() noexcept {
 }
 
 void set_cache_limit(size_t bytes) noexcept {
-  here();
-  ImportedTensor taken;
+  own_cache();
+  CachedMemory taken;
   {
     std::lock_guard lock(threads.mutex);
     taken = take_all_lists();
@@ -534,7 +412,7 @@ void set_cache_limit(size_t bytes) noexcept {
 }
 
 MemoryStats memory_stats() noexcept {
-  here();
+  own_cache();
   std::lock_guard lock(threads.mutex);
   MemoryStats stats{threads.retired_blocks, threads.retired_bytes, 0};
   for (ThreadCache* cache = threads.first; cache; cache = cache->next) {
