@@ -14,7 +14,7 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 using namespace dlt;
 
-EXPORT int engine_op_count() { return op_count; }
+EXPORT int engine_op_count() { return op_table_size; }
 EXPORT const OpRow* engine_op(int op) { return &op_table[op]; }
 EXPORT int engine_type_count() { return type_count; }
 EXPORT int engine_computed_types() { return computed_types; }

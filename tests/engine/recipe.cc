@@ -5,6 +5,7 @@
 #include "native/cpu/elementwise/kernels/loops.h"
 
 namespace dlt {
+static ElementwiseKernels loops;
 static Kernels table;
 std::atomic<const Kernels*> kernels_in_use{&table};
 const Kernels& first_kernels() noexcept { return table; }
@@ -49,7 +50,8 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "recipe", "", -1, method
 }  // namespace dlt
 
 PyMODINIT_FUNC PyInit_recipe() {
-  dlt::base::fill_column<float>(&dlt::table, dlt::type_float32);
-  dlt::base::fill_column<int8_t>(&dlt::table, dlt::type_int8);
+  dlt::table.elementwise = &dlt::loops;
+  dlt::base::fill_column<float>(&dlt::loops, dlt::type_float32);
+  dlt::base::fill_column<int8_t>(&dlt::loops, dlt::type_int8);
   return PyModule_Create(&dlt::definition);
 }

@@ -2,17 +2,17 @@
 // Row, single elements and casts of any dtype by its name, over the loops that a new dtype needs: what
 // test_recipe_dtype.py loads.
 #include "native/cpu/copy/cast_pipeline.h"
-#include "native/cpu/elementwise/kernels/convert.h"
+#include "native/cpu/copy/kernels/convert.h"
 #include "native/cpu/copy/scalar.h"
 
 namespace dlt {
 namespace DLT_LEVEL {
-void fill_small_casts(Kernels* kernels);
+void fill_small_casts(CopyKernels* kernels);
 }
 
 // The casts of storage-only dtypes, and of those between computed dtypes the two that the test's conversions pass through.
-static const Kernels& table() {
-  static Kernels made;
+static const CopyKernels& table() {
+  static CopyKernels made;
   static const bool filled = [] {
     DLT_LEVEL::fill_small_casts(&made);
     DLT_LEVEL::fill_cast<double, int64_t>(&made, type_int64, type_float64);

@@ -27,7 +27,7 @@ def scratch(tmp_path_factory):
 @pytest.fixture(scope="module")
 def engine(scratch):
     cpu = scratch / "native" / "cpu"
-    names = ("runtime/dtype.cc", "copy/scalar.cc", "copy/cast_pipeline.cc", "elementwise/kernels/small_casts.cc")
+    names = ("runtime/dtype.cc", "copy/scalar.cc", "copy/cast_pipeline.cc", "copy/kernels/small_casts.cc")
     return ctypes.CDLL(
         str(library_of(scratch, ROOT / "tests" / "engine" / "recipe_dtype.cc", *(cpu / n for n in names)))
     )

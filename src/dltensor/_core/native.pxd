@@ -130,15 +130,7 @@ cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
         double scale
         double offset
     enum Real "dlt::Real":
-        REAL_ADD "dlt::real_add"
-        REAL_RSUB "dlt::real_rsub"
-        REAL_MULTIPLY "dlt::real_multiply"
-        REAL_DIVIDE "dlt::real_divide"
-        REAL_RDIVIDE "dlt::real_rdivide"
-        REAL_FMA "dlt::real_fma"
+        pass
     const OpRow op_table[1]
-    int op_count
-    int op_add, op_clip, op_subtract, op_multiply, op_divide, op_floor_divide, op_remainder, op_pow, op_fma
-    int op_bitwise_and, op_bitwise_or, op_bitwise_xor, op_bitwise_left_shift, op_bitwise_right_shift, op_bitwise_invert
-    int op_less, op_less_equal, op_greater, op_greater_equal, op_equal, op_not_equal, op_negative, op_positive, op_abs
+    int op_count "dlt::op_table_size"
     int promote(int, int)

@@ -23,11 +23,12 @@ from .buffers cimport fill_buffer, free_buffer
 from .interop.numpy cimport make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
                       bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
-                      find_type, is_contiguous, item_bytes, numel, op_abs, op_add, op_bitwise_and, op_bitwise_invert,
-                      op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
-                      op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_count,
-                      op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table,
-                      repeats_elements, retain, same_dtype, type_table, type_uint8)
+                      find_type, is_contiguous, item_bytes, numel, op_count, op_table, repeats_elements, retain,
+                      same_dtype, type_table, type_uint8)
+from .op_numbers cimport (op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or,
+                          op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater,
+                          op_greater_equal, op_less, op_less_equal, op_multiply, op_negative, op_not_equal, op_positive,
+                          op_pow, op_remainder, op_subtract)
 from .scalars cimport load_python, nested, shown, store_element
 from .signals cimport check_signals
 from .threads cimport Published

@@ -3,6 +3,7 @@
 #pragma once
 #include <Python.h>
 
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/runtime/engine.h"
 
 namespace dlt {

@@ -9,11 +9,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 
-from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY,
-                             REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
-                             computed_types, find_type, numel, op_add, op_clip, op_count, op_divide, op_fma,
-                             op_multiply, op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar,
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
+                             computed_types, find_type, numel, op_count, op_table, same_dims, same_dtype, store_scalar,
                              type_bfloat16, type_bool, type_float16, type_float32, type_float64, type_table)
+from .._core.op_numbers cimport (REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, comparison_of,
+                                 op_add, op_clip, op_divide, op_fma, op_multiply, op_pow, op_subtract)
 from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device, common_shape,
                          fill_operand, hold_without_gil, kind_order, promote_operands, read_number, read_operands,
                          read_tensor, store_number)
@@ -36,7 +36,6 @@ cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int result_type(int, int)
     loop_t find_loop(int, int)
     loop_t find_saturating_loop(int, int)
-    int comparison_of(int)
     int comparison_type(int, int)
     int mirrored_comparison(int)
     ExactComparison exact_comparison(int, int, const Scalar&, int)

@@ -18,8 +18,9 @@ from .._core.convert cimport read_array, view_any
 
 from .._core.indexing cimport Place, axis_of, locate
 from .._core.native cimport (MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status, broadcast_strides,
-                             computed_types, extent, find_type, is_contiguous, item_bytes, numel, op_add, same_dtype,
-                             type_bool, type_int64, type_table)
+                             computed_types, extent, find_type, is_contiguous, item_bytes, numel, same_dtype, type_bool,
+                             type_int64, type_table)
+from .._core.op_numbers cimport op_add, op_maximum, op_minimum
 from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, assigned_to, check_writable, copied, is_packed,
                              new_empty, operations, view_of)
@@ -101,7 +102,6 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     int coalesce(int, int64_t*, int, int64_t**)
 
 cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
-    int op_maximum, op_minimum
     int compute_type(int, int)
 
 cdef enum:

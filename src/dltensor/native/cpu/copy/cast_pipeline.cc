@@ -2,6 +2,8 @@
 // Chooses the intermediate types of a cast: never one that would round or clamp differently.
 #include "native/cpu/copy/cast_pipeline.h"
 
+#include "native/cpu/copy/kernels.h"
+
 namespace dlt {
 namespace {
 
@@ -30,7 +32,7 @@ int computed_type_to_storage(int from, int to) {
 
 }  // namespace
 
-bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipeline* pipeline) {
+bool find_pipeline(const CopyKernels& kernels, int from, int to, int mode, CastPipeline* pipeline) {
   pipeline->count = 0;
   pipeline->types[0] = from;
   if (from < 0 || to < 0) return false;
@@ -47,6 +49,18 @@ bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipel
     pipeline->loops[pipeline->count++] = loop;
     pipeline->types[pipeline->count] = next;
     at = next;
+  }
+  return true;
+}
+
+bool find_pipeline_through(const CopyKernels& kernels, int from, int through, int to, int mode, CastPipeline* pipeline) {
+  CastPipeline more;
+  if (!find_pipeline(kernels, from, through, mode, pipeline) || !find_pipeline(kernels, through, to, mode, &more) ||
+      pipeline->count + more.count > longest_pipeline)
+    return false;
+  for (int k = 0; k < more.count; ++k) {
+    pipeline->loops[pipeline->count++] = more.loops[k];
+    pipeline->types[pipeline->count] = more.types[k + 1];
   }
   return true;
 }

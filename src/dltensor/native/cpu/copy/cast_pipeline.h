@@ -13,7 +13,9 @@ struct CastPipeline {
   int types[longest_pipeline + 1];     // types[k] goes into loops[k], types[k + 1] comes out
 };
 
-// `mode` is a combination of cast_nearest and cast_saturate. False when a type has no row.
-bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipeline* pipeline);
+// `mode` is a combination of cast_nearest and cast_saturate of copy/kernels.h. False when a type has no row.
+bool find_pipeline(const CopyKernels& kernels, int from, int to, int mode, CastPipeline* pipeline);
+// The loops from a dtype through another one to a third. False, too, where they are more than longest_pipeline.
+bool find_pipeline_through(const CopyKernels& kernels, int from, int through, int to, int mode, CastPipeline* pipeline);
 
 }  // namespace dlt

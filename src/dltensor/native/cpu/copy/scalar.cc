@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "native/ops/elementwise/ops.h"
+#include "native/ops/elementwise/bodies.h"
 #include "native/cpu/runtime/bits.h"
 
 namespace dlt {

@@ -5,11 +5,16 @@
 
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/copy/copy.h"
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/kernels.h"
+#include "native/cpu/index/kernels.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
 #include "native/cpu/elementwise/rows.h"
 #include "native/cpu/elementwise/strided_loop.h"
 #include "native/memory/block.h"
+#include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
 namespace {
@@ -69,7 +74,7 @@ struct LoopBuilder {
     Operand* o = &loop_nest.in[loop_nest.inputs++];
     const Status status = set(o, source, is_padded);
     if (!status.ok()) return status;
-    const bool known = type < 0 || find_pipeline(kernels, find_type(in.dtype), type, mode, &o->pipeline);
+    const bool known = type < 0 || find_pipeline(*kernels.copy, find_type(in.dtype), type, mode, &o->pipeline);
     return known ? success : undefined_for(find_type(in.dtype));
   }
 
@@ -78,7 +83,7 @@ struct LoopBuilder {
     loop_nest.loop_width = type_table[type].bytes;
     // Comparisons write 0 and 1, which a uint8 takes as they are.
     if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return success;
-    const bool known = find_pipeline(kernels, type, find_type(out.dtype), mode, &loop_nest.out.pipeline);
+    const bool known = find_pipeline(*kernels.copy, type, find_type(out.dtype), mode, &loop_nest.out.pipeline);
     return known ? success : undefined_for(find_type(out.dtype));
   }
 };
@@ -118,7 +123,7 @@ loop_t find_unlike(const Kernels& kernels, int op, int a, int b, bool* swapped) 
   for (int k = 0; k < unlike_count; ++k) {
     *swapped = a == pairs[k][1] && b == pairs[k][0];
     const int comparison = comparison_of(*swapped ? mirrored_comparison(op) : op);
-    if (*swapped || (a == pairs[k][0] && b == pairs[k][1])) return comparison < 0 ? nullptr : kernels.unlike[comparison][k];
+    if (*swapped || (a == pairs[k][0] && b == pairs[k][1])) return comparison < 0 ? nullptr : kernels.elementwise->unlike[comparison][k];
   }
   return nullptr;
 }
@@ -174,7 +179,7 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   int types[3] = {inner, inner, inner};
   const int factor = (flags & run_saturate) && op == op_fma ? find_type(in[1]->dtype) : -1;
   if (factor >= 0 && type_table[type].kind == Kind::unsigned_integer && type_table[factor].kind == Kind::signed_integer) {
-    loop = builder.kernels.fma_unsigned[type];
+    loop = builder.kernels.elementwise->fma_unsigned[type];
     types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
   }
   if (loop == nullptr) return undefined_for(type, flags);
@@ -189,16 +194,10 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   // A 16-bit float result is rounded to 16 bits before any further conversion.
   const int result = result_type(op, inner), rounded = result_type(op, type);
   if (result != rounded && find_type(out.dtype) != rounded) {
-    CastPipeline first, second;
-    const bool known = find_pipeline(builder.kernels, result, rounded, mode, &first) &&
-                       find_pipeline(builder.kernels, rounded, find_type(out.dtype), mode, &second);
-    if (!known || first.count + second.count > longest_pipeline) return undefined_for(type, flags);
+    if (!find_pipeline_through(*builder.kernels.copy, result, rounded, find_type(out.dtype), mode,
+                               &builder.loop_nest.out.pipeline))
+      return undefined_for(type, flags);
     builder.loop_nest.loop_width = type_table[result].bytes;
-    for (int k = 0; k < second.count; ++k) {
-      first.loops[first.count] = second.loops[k];
-      first.types[++first.count] = second.types[k + 1];
-    }
-    builder.loop_nest.out.pipeline = first;
   } else {
     DLT_TRY(builder.finish(out, result, mode));
   }
@@ -210,7 +209,7 @@ Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, co
   const int type = find_type(a.dtype);
   if (type < 0 || type >= computed_types) return undefined_for(type, run_saturate);
   LoopBuilder builder(kernels());
-  const real_loop_t loop = builder.kernels.real_scalar[op][type];
+  const real_loop_t loop = builder.kernels.elementwise->real_scalar[op][type];
   if (loop == nullptr) return undefined_for(type, run_saturate);
   DLT_TRY(builder.start(out, 0));
   builder.loop_nest.loop = nullptr;
@@ -271,7 +270,7 @@ Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, co
   DLT_TRY(builder.start(out, 8));
   const int64_t width = item_bytes(out.dtype);
   if (width > 16 || (width & (width - 1)) != 0) return undefined_for(find_type(out.dtype));
-  builder.loop_nest.loop = kernels().choose[__builtin_ctzll(uint64_t(width))];
+  builder.loop_nest.loop = kernels().index->choose[width_index(width)];
   builder.loop_nest.loop_width = width;
   DLT_TRY(builder.add(condition, out, type_bool, 0, true));
   DLT_TRY(builder.add(a, out, -1, 0, true));

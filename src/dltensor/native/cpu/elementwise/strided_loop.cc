@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include <utility>
+
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/streaming.h"
 #include "native/cpu/runtime/bits.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/thread_pool.h"
@@ -20,21 +24,12 @@ struct Plan {
   Tiling tiling;
 };
 
-uint64_t magnitude(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
-int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-void swap(int64_t* a, int64_t* b) {
-  const int64_t kept = *a;
-  *a = *b;
-  *b = kept;
-}
-
 // ---- bringing the dimensions into the output's order
 
 void swap_dims(StridedLoop* w, int i, int j) {
-  swap(&w->shape[i], &w->shape[j]);
-  swap(&w->out.strides[i], &w->out.strides[j]);
-  for (int k = 0; k < w->inputs; ++k) swap(&w->in[k].strides[i], &w->in[k].strides[j]);
+  std::swap(w->shape[i], w->shape[j]);
+  std::swap(w->out.strides[i], w->out.strides[j]);
+  for (int k = 0; k < w->inputs; ++k) std::swap(w->in[k].strides[i], w->in[k].strides[j]);
 }
 
 // The axis of a packed operand cannot be flipped: its last element may not start at a byte.
@@ -79,14 +74,10 @@ int find_transposed(const StridedLoop* w) {
 
 bool is_direct(const Operand& o, int64_t inner) { return o.pipeline.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
 
-int width_index(int64_t width) {
-  return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : width == 16 ? 4 : -1;
-}
-
 void move(const Kernels& kernels, char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row,
           int64_t from_column, int64_t rows, int64_t columns, int64_t width) {
-  const int index = width_index(width);
-  if (index >= 0) return kernels.moves[index](to, to_row, to_column, from, from_row, from_column, rows, columns);
+  if (width <= 16 && (width & (width - 1)) == 0)
+    return kernels.copy->moves[width_index(width)](to, to_row, to_column, from, from_row, from_column, rows, columns);
   for (int64_t r = 0; r < rows; ++r)  // lanes, and whatever else is as wide as no register
     for (int64_t c = 0; c < columns; ++c)
       memcpy(to + r * to_row + c * to_column, from + r * from_row + c * from_column, size_t(width));
@@ -148,67 +139,6 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
   if (o.pipeline.count > 0) run_pipeline(o.pipeline, own, from, rows * columns, buffers);
   if (one) return {own, 0, true};
   return {o.pipeline.count > 0 ? own : from, columns * to_width, false};
-}
-
-// A row of output with non-temporal stores: whole cache lines only; the bytes before and after them are stored
-// normally.
-void stream_row(const Kernels& kernels, char* to, const char* from, int64_t bytes) {
-  const int64_t head = smaller(int64_t(-reinterpret_cast<uintptr_t>(to) & 63), bytes);
-  if (head > 0) memcpy(to, from, size_t(head));
-  if (bytes > head) kernels.stream(to + head, from + head, size_t(bytes - head));
-}
-
-// How a run is streamed: strips so short (strip_tuning()) that the reads of the next overlap the stores of this one. A
-// whole tile at once would read and write memory alternately.
-
-struct StreamedRun {
-  char* to;
-  const char* from[3];
-  int64_t steps[3];  // bytes from one element to the next
-  int64_t turns[3];  // bytes from the beginning of this run to that of the next
-  int64_t n;
-  unsigned scalars;
-  unsigned prefetched;  // bit k: operand k
-};
-
-// Returns whether the loop is one of those that this processor runs with shorter strips and both operands read ahead.
-bool is_heavy(const StridedLoop& w) { return strip_tuning().pairs == Pairs::heavy && w.weight > 1; }
-
-// A row that is repeated, and a strip beside it, take the first cache from each other. `repeats`: one of two operands does.
-streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run, bool repeats) {
-  const StripTuning& tuning = strip_tuning();
-  if (w.inputs != 2 || w.loop == nullptr || run.scalars != 0) return nullptr;
-  if (repeats ? run.n * w.loop_width < tuning.crowded_row : !tuning.from_registers) return nullptr;
-  for (const StreamedLoop& row : kernels.streamed)
-    if (row.loop == w.loop) return row.streamed;
-  return nullptr;
-}
-
-void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
-  const StripTuning& tuning = strip_tuning();
-  const int64_t most = (is_heavy(w) ? tuning.bytes / 2 : tuning.bytes) / w.loop_width;
-  const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(run.to) & 63);
-  int64_t part = off % w.loop_width == 0 ? off / w.loop_width : 0;  // up to the first whole cache line
-  for (int64_t done = 0; done < run.n; part = most) {
-    part = smaller(part > 0 ? part : most, run.n - done);
-    if (w.real_loop != nullptr) w.real_loop(strip, run.from[0], w.scalar, run.from[2], part, run.scalars);
-    else w.loop(strip, run.from[0], run.from[1], run.from[2], part, run.scalars);
-    for (int k = 0; k < 3; ++k) {
-      if (!(run.prefetched >> k & 1)) continue;
-      // Past the end of all runs too: a prefetch does not fault.
-      const int64_t bytes = part * run.steps[k], distance = tuning.ahead * bytes, end = run.n * run.steps[k];
-      const bool inside = done * run.steps[k] + distance < end;
-      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[k]) +
-                              uintptr_t(inside ? distance : distance - end + run.turns[k]);
-      for (int64_t at = 0; at < bytes; at += cache_line)
-        __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(at)));
-    }
-    stream_row(kernels, run.to, strip, part * w.loop_width);
-    run.to += part * w.loop_width;
-    for (int k = 0; k < 3; ++k)
-      if (run.steps[k] != 0) run.from[k] += part * run.steps[k];
-    done += part;
-  }
 }
 
 // One element, of which `from` holds a buffer full, to a tile of the output.
@@ -291,79 +221,104 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   store_tile(plan, w.out, tile, between, tile.columns * o.width, o.width);
 }
 
-void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
+// A tile as its loop is called: operands in place or packed, and where results are written.
+struct TileCall {
+  Run runs[3];
+  int64_t steps[3];  // bytes from one element to the next
+  unsigned scalars;
+  bool direct;  // results are written to the output, else to the buffer
+  bool joined;  // every operand continues from row to row, and so do the results
+  bool whole;   // the tile is one run of the output
+  char* to;
+  int64_t to_row;
+};
+
+TileCall plan_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1;
-  Run runs[3] = {};
-  int64_t steps[3] = {};  // bytes from one element to the next
-  unsigned scalars = 0;
-  bool joined = true;  // every operand continues from row to row
+  TileCall call{};
+  call.joined = true;
   for (int k = 0; k < w.inputs; ++k) {
-    runs[k] = pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
-    scalars |= unsigned(runs[k].scalar) << k;
+    const Run run = call.runs[k] = pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
+    call.scalars |= unsigned(run.scalar) << k;
     const CastPipeline& pipeline = w.in[k].pipeline;
     const int64_t width = pipeline.count > 0 ? type_table[pipeline.types[pipeline.count]].bytes : w.in[k].width;
-    steps[k] = runs[k].scalar ? 0 : width;
-    joined &= runs[k].row == tile.columns * steps[k];
+    call.steps[k] = run.scalar ? 0 : width;
+    call.joined &= run.row == tile.columns * call.steps[k];
   }
   const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
-  const bool direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.tiling.stream;
-  char* to = direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
-  const int64_t to_row = direct ? outer * w.out.width : tile.columns * w.loop_width;
-  joined &= tile.rows == 1 || to_row == tile.columns * w.loop_width;
-  const int64_t calls = joined || tile.rows == 1 ? 1 : tile.rows;
-  const int64_t n = calls == 1 ? tile.rows * tile.columns : tile.columns;
-  // The tile is one run of the output; rows that are not, and fit the buffer together, are computed by one call.
-  const bool whole = tile.rows == 1 || (joined && outer == tile.columns);
-  const bool at_once = !whole && tile.rows * tile.columns * w.loop_width <= buffer_bytes;
-  if (plan.tiling.stream && w.out.pipeline.count == 0 && !at_once) {
-    unsigned from_memory = 0;  // a row that is repeated stays in the cache
-    for (int k = 0; k < w.inputs; ++k)
-      if (steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) from_memory |= 1u << k;
-    const int streams = __builtin_popcount(from_memory);
-    const bool ahead = streams == 1 || (streams == 2 && (strip_tuning().pairs == Pairs::all || is_heavy(w)));
-    StreamedRun run{nullptr,
-                    {},
-                    {steps[0], steps[1], steps[2]},
-                    {},
-                    whole ? tile.rows * tile.columns : tile.columns,
-                    scalars,
-                    ahead ? from_memory : 0};
-    const int64_t out_step = outer * w.out.width, row_steps[3] = {out_step, runs[0].row, runs[1].row};
-    char* const out = w.out.data + tile.offset[0] * w.out.width;
-    if ((reinterpret_cast<uintptr_t>(out) | uintptr_t(whole ? 0 : out_step)) % cache_line == 0 && (streams == 2 || !whole))
-      if (const streamed_t rows = loop_without_strip(w, *plan.kernels, run, streams == 1); rows != nullptr)
-        return rows(out, runs[0].data, runs[1].data, run.n, whole ? 1 : tile.rows, row_steps);
-    for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
-      run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
-      for (int k = 0; k < 3; ++k) {
-        run.from[k] = runs[k].data + r * runs[k].row;
-        run.turns[k] = whole ? run.n * steps[k] : runs[k].row;
-      }
-      stream_run(w, *plan.kernels, run, buffers->out);
-    }
-    return;
+  call.direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.tiling.stream;
+  call.to = call.direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
+  call.to_row = call.direct ? outer * w.out.width : tile.columns * w.loop_width;
+  call.joined &= tile.rows == 1 || call.to_row == tile.columns * w.loop_width;
+  call.whole = tile.rows == 1 || (call.joined && outer == tile.columns);
+  return call;
+}
+
+// Computes a tile whose results go past the caches.
+void stream_tile(const Plan& plan, const Tile& tile, const TileCall& call, char* strip) {
+  const StridedLoop& w = *plan.loop_nest;
+  const int last = w.ndim - 1;
+  unsigned from_memory = 0;  // a row that is repeated stays in the cache
+  for (int k = 0; k < w.inputs; ++k)
+    if (call.steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) from_memory |= 1u << k;
+  const int streams = __builtin_popcount(from_memory);
+  const bool ahead = streams == 1 || (streams == 2 && (strip_tuning().pairs == Pairs::all || has_short_strips(w)));
+  const int64_t rows = call.whole ? 1 : tile.rows, out_step = (last > 0 ? w.out.strides[last - 1] : 0) * w.out.width;
+  StreamedRun run{};
+  run.n = call.whole ? tile.rows * tile.columns : tile.columns;
+  run.scalars = call.scalars;
+  run.prefetched = ahead ? from_memory : 0;
+  for (int k = 0; k < 3; ++k) {
+    run.steps[k] = call.steps[k];
+    run.turns[k] = call.whole ? run.n * call.steps[k] : call.runs[k].row;
   }
+  char* const out = w.out.data + tile.offset[0] * w.out.width;
+  if ((reinterpret_cast<uintptr_t>(out) | uintptr_t(call.whole ? 0 : out_step)) % cache_line == 0 && (streams == 2 || !call.whole))
+    if (const streamed_t loop = loop_without_strip(w, *plan.kernels, run, streams == 1); loop != nullptr) {
+      const int64_t row_steps[3] = {out_step, call.runs[0].row, call.runs[1].row};
+      return loop(out, call.runs[0].data, call.runs[1].data, run.n, rows, row_steps);
+    }
+  for (int64_t r = 0; r < rows; ++r) {
+    run.to = out + r * out_step;
+    for (int k = 0; k < 3; ++k) run.from[k] = call.runs[k].data + r * call.runs[k].row;
+    stream_run(w, *plan.kernels, run, strip);
+  }
+}
+
+// Computes a tile row by row, or at once where its rows continue each other.
+void run_rows(const StridedLoop& w, const Tile& tile, const TileCall& call) {
+  const int64_t calls = call.joined || tile.rows == 1 ? 1 : tile.rows;
+  const int64_t n = calls == 1 ? tile.rows * tile.columns : tile.columns;
   // Stores that straddle cache lines cost 25 % more: a long run is split where its output is aligned to one.
-  const bool cut_heads = direct && n >= 512 && w.loop != nullptr;
+  const bool cut_heads = call.direct && n >= 512 && w.loop != nullptr;
   for (int64_t r = 0; r < calls; ++r) {
-    char* at = to + r * to_row;
+    char* at = call.to + r * call.to_row;
     const char* from[3];
-    for (int k = 0; k < 3; ++k) from[k] = runs[k].data + r * runs[k].row;
+    for (int k = 0; k < 3; ++k) from[k] = call.runs[k].data + r * call.runs[k].row;
     if (w.real_loop != nullptr) {
-      w.real_loop(at, from[0], w.scalar, from[2], n, scalars);
+      w.real_loop(at, from[0], w.scalar, from[2], n, call.scalars);
       continue;
     }
     const int64_t off = cut_heads ? int64_t(-reinterpret_cast<uintptr_t>(at) & 63) : 0;
     const int64_t head = off % w.loop_width == 0 ? off / w.loop_width : 0;
     if (head > 0) {
-      w.loop(at, from[0], from[1], from[2], head, scalars);
+      w.loop(at, from[0], from[1], from[2], head, call.scalars);
       at += head * w.loop_width;
-      for (int k = 0; k < w.inputs; ++k) from[k] += head * steps[k];
+      for (int k = 0; k < w.inputs; ++k) from[k] += head * call.steps[k];
     }
-    w.loop(at, from[0], from[1], from[2], n - head, scalars);
+    w.loop(at, from[0], from[1], from[2], n - head, call.scalars);
   }
-  if (direct) return;
+}
+
+void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
+  const StridedLoop& w = *plan.loop_nest;
+  const TileCall call = plan_tile(plan, tile, buffers);
+  // Rows that are not one run of the output, and fit the buffer together, are computed by one call.
+  const bool at_once = !call.whole && tile.rows * tile.columns * w.loop_width <= buffer_bytes;
+  if (plan.tiling.stream && w.out.pipeline.count == 0 && !at_once) return stream_tile(plan, tile, call, buffers->out);
+  run_rows(w, tile, call);
+  if (call.direct) return;
   const char* done = buffers->out;
   if (w.out.pipeline.count > 0) {
     run_pipeline(w.out.pipeline, buffers->in[0], done, tile.rows * tile.columns, buffers);
@@ -411,7 +366,7 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
     if (w.loop == nullptr && w.real_loop == nullptr) move_tile(plan, tile, &buffers);
     else compute_tile(plan, tile, &buffers);
   }
-  if (plan.tiling.stream) plan.kernels->stream_end();
+  if (plan.tiling.stream) plan.kernels->copy->stream_end();
 }
 
 void run_chunk(void* context, int64_t index) {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "native/cpu/copy/cast_pipeline.h"
-#include "native/cpu/runtime/kernels.h"
+#include "native/cpu/runtime/dtype.h"
 #include "native/layout/layout.h"
 
 namespace dlt {

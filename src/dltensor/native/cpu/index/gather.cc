@@ -10,7 +10,9 @@
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/runtime/features.h"
-#include "native/cpu/runtime/kernels.h"
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/op_numbers.h"
+#include "native/cpu/index/kernels.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
 
@@ -25,15 +27,13 @@ constexpr int64_t long_row = 64;                    // bytes of a row that is wo
 constexpr int64_t ahead = 8;                        // rows
 constexpr int64_t long_line = 32;                   // elements of a line that is worth a call
 
-int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-int width_index(int64_t width) { return __builtin_ctzll(uint64_t(width)); }
 bool is_width(int64_t width) { return width > 0 && width <= 16 && (width & (width - 1)) == 0; }
 
 enum class Mode { gather, scatter, accumulate };
 
 struct Job {
   Indexed* x;
-  const Kernels* kernels;
+  const IndexKernels* kernels;
   Mode mode;
   int width;          // its number in the tables
   bool rows;          // the inner dimension is one run of bytes on both sides
@@ -117,7 +117,7 @@ void move_inner(const Job& job, char* tensor, char* dense) {
   const int64_t rows = row >= 0 ? x.inner_shape[row] : 1, columns = x.inner_shape[last], w = x.width;
   const int64_t tensor_row = row >= 0 ? x.inner_tensor[row] * w : 0, dense_row = row >= 0 ? x.inner_dense[row] * w : 0;
   const int64_t tensor_column = x.inner_tensor[last] * w, dense_column = x.inner_dense[last] * w;
-  const move_t move = job.kernels->moves[job.width];
+  const move_t move = kernels().copy->moves[job.width];
   each_plane(x, tensor, dense, [&](char* t, char* d) {
     if (job.mode == Mode::gather) move(d, dense_row, dense_column, t, tensor_row, tensor_column, rows, columns);
     else move(t, tensor_row, tensor_column, d, dense_row, dense_column, rows, columns);
@@ -279,7 +279,7 @@ BadIndex run_indexed(Indexed* x, Mode mode, int op, int type) {
   choose_width(x);
   Job job;
   job.x = x;
-  job.kernels = &kernels();
+  job.kernels = kernels().index;
   job.mode = mode;
   job.op = op;
   job.type = type;
@@ -325,7 +325,7 @@ BadIndex check_indices(const Indexed& x) noexcept {
   Indexed own = x;
   own.spread = 0;
   job.x = &own;
-  job.kernels = &kernels();
+  job.kernels = kernels().index;
   job.mode = Mode::gather;
   job.empty = true;
   job.lines = false;
@@ -347,7 +347,7 @@ BadIndex accumulate(Indexed* indexed, int op, int type) noexcept { return run_in
 
 int64_t scatter_few(char* to, const char* from, int64_t step, int64_t width, const int64_t* indices, int64_t count,
                     int64_t size) noexcept {
-  const Kernels& k = kernels();
+  const IndexKernels& k = *kernels().index;
   int64_t offsets[most_staged];
   const int64_t good = k.check(offsets, indices, count, size, 1, false);
   if (good == count) k.scatter[width_index(width)](to, from, step, offsets, count);
@@ -355,7 +355,7 @@ int64_t scatter_few(char* to, const char* from, int64_t step, int64_t width, con
 }
 
 int64_t gather_rows(char* to, const char* from, const int64_t* indices, int64_t count, int64_t size, int64_t row) noexcept {
-  const Kernels& k = kernels();
+  const IndexKernels& k = *kernels().index;
   int64_t offsets[most_staged];
   const bool element = is_width(row);
   for (int64_t first = 0; first < count; first += most_staged) {

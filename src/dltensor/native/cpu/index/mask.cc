@@ -4,7 +4,7 @@
 
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/runtime/features.h"
-#include "native/cpu/runtime/kernels.h"
+#include "native/cpu/index/kernels.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
 #include "native/layout/layout.h"
@@ -12,10 +12,9 @@
 namespace dlt {
 namespace {
 
-int width_index(int64_t width) { return __builtin_ctzll(uint64_t(width)); }
 
 struct Work {
-  const Kernels* kernels;
+  const IndexKernels* kernels;
   char* to;
   const char* from;
   int64_t width, step, n;
@@ -95,7 +94,7 @@ void split_positions(const Work& work, const Chunk& chunk) {
 
 int64_t pack_mask(const void* from, int64_t width, uint64_t bits, int64_t n, uint64_t* words, int64_t* before) noexcept {
   Work work{};
-  work.kernels = &kernels();
+  work.kernels = kernels().index;
   work.from = static_cast<const char*>(from);
   work.width = width;
   work.bits = bits;
@@ -115,7 +114,7 @@ int64_t pack_mask(const void* from, int64_t width, uint64_t bits, int64_t n, uin
 
 void compress(void* to, const void* from, int64_t width, int64_t n, const uint64_t* words, const int64_t* before) noexcept {
   Work work{};
-  work.kernels = &kernels();
+  work.kernels = kernels().index;
   work.to = static_cast<char*>(to);
   work.from = static_cast<const char*>(from);
   work.width = width;
@@ -132,7 +131,7 @@ void compress(void* to, const void* from, int64_t width, int64_t n, const uint64
 void expand(void* to, const void* from, int64_t step, int64_t width, int64_t n, const uint64_t* words,
             const int64_t* before) noexcept {
   Work work{};
-  work.kernels = &kernels();
+  work.kernels = kernels().index;
   work.to = static_cast<char*>(to);
   work.from = static_cast<const char*>(from);
   work.width = width;
@@ -151,7 +150,7 @@ void expand(void* to, const void* from, int64_t step, int64_t width, int64_t n, 
 void mask_positions(int64_t* const* to, int ndim, const int64_t* shape, int64_t n, const uint64_t* words,
                     const int64_t* before) noexcept {
   Work work{};
-  work.kernels = &kernels();
+  work.kernels = kernels().index;
   work.n = n;
   work.words = words;
   work.before = before;

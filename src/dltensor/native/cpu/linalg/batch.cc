@@ -13,6 +13,7 @@
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/linalg/factor.h"
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/linalg/lapack.h"
 #include "native/cpu/linalg/product.h"
@@ -57,7 +58,7 @@ struct Task {
   mutable Failure failure{};
 
   const char* matrix(int64_t i) const { return static_cast<const char*>(a) + i * m * n * width_of[kind]; }
-  const SmallMatrices& small() const { return kernels().small_matrices[kind]; }
+  const SmallMatrices& small() const { return kernels().linalg->small_matrices[kind]; }
 };
 void* at(void* data, int64_t bytes) { return data == nullptr ? nullptr : static_cast<char*>(data) + bytes; }
 
@@ -91,7 +92,7 @@ struct Planes {
 
 void move(int width, char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column,
           int64_t rows, int64_t columns) {
-  kernels().moves[width == 4 ? 2 : 3](to, to_row, to_column, from, from_row, from_column, rows, columns);
+  kernels().copy->moves[width_index(width)](to, to_row, to_column, from, from_row, from_column, rows, columns);
 }
 
 // `count` matrices of so many elements, from contiguous memory and back.

@@ -133,7 +133,7 @@ bool set_blas(const char* path) noexcept {
 
 bool prefers_blas(const Product& p) noexcept {
   if (p.type == type_complex64 || p.type == type_complex128) return has_blas();
-  return (p.type == type_float32 || p.type == type_float64) && p.work() >= kernels().blas_work && has_blas();
+  return (p.type == type_float32 || p.type == type_float64) && p.work() >= kernels().linalg->blas_work && has_blas();
 }
 
 bool multiply_blas(const Product& p) noexcept {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "native/cpu/runtime/engine.h"
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/linalg/product.h"
 #include "native/cpu/runtime/sizes.h"
@@ -79,14 +80,14 @@ struct Part {
 
 template <class T>
 const FactorLoops& loops() {
-  return kernels().factors[kind_of<T>::kind];
+  return kernels().linalg->factors[kind_of<T>::kind];
 }
 
 // c += a @ b, or c = a @ b.
 template <class T>
 Status multiply(Part<T> c, Part<T> a, Part<T> b, bool add = true) {
   constexpr int type = kind_of<T>::type;
-  Product p{kernels().products[type], type, type, int64_t(sizeof(T)), c.bytes(), a.bytes(), b.bytes()};
+  Product p{kernels().linalg->products[type], type, type, int64_t(sizeof(T)), c.bytes(), a.bytes(), b.bytes()};
   p.add = add;
   if (!add && a.columns == 0)
     for (int64_t i = 0; i < c.rows; ++i) std::fill_n(c[i], c.columns, T{});
@@ -96,10 +97,9 @@ Status multiply(Part<T> c, Part<T> a, Part<T> b, bool add = true) {
 template <class T>
 void copy(Part<T> to, Part<T> from) {
   constexpr int64_t width = sizeof(T);
-  constexpr int index = width == 4 ? 2 : width == 8 ? 3 : 4;
   if (to.rows == 0 || to.columns == 0) return;
   const Matrix t = to.bytes(), f = from.bytes();
-  kernels().moves[index](t.data, t.row, t.column, f.data, f.row, f.column, t.rows, t.columns);
+  kernels().copy->moves[width_index(width)](t.data, t.row, t.column, f.data, f.row, f.column, t.rows, t.columns);
 }
 template <class T>
 void conjugate_all(Part<T> a) {

@@ -11,6 +11,8 @@
 
 #include "native/cpu/linalg/blas.h"
 #include "native/cpu/copy/copy.h"
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/linalg/packing.h"
 #include "native/cpu/runtime/thread_pool.h"
@@ -38,6 +40,22 @@ bool is_near(int64_t rows, int64_t columns, int64_t depth, int64_t width) {
          (columns * width <= most_row_bytes || columns * depth * width <= most_b_bytes);
 }
 
+// Strided or 16-bit operands are copied to contiguous memory and then passed to the BLAS. `done` is false where it refuses them.
+Status multiply_copies(const Product& p, bool* done) {
+  const int64_t size_a = p.a.rows * p.a.columns * p.width, size_b = p.b.rows * p.b.columns * p.width;
+  BlockRef memory;
+  memory.block = allocate(size_t(size_a + size_b));
+  if (memory.block == nullptr) return no_temporary();
+  Product q = p;
+  q.operand_type = p.type;
+  q.a = {static_cast<char*>(memory.block->data), p.a.rows, p.a.columns, p.a.columns * p.width, p.width};
+  q.b = {q.a.data + size_a, p.b.rows, p.b.columns, p.b.columns * p.width, p.width};
+  Status status = pack(p.a, p.operand_type, q.a.data, p.type);
+  if (status.ok()) status = pack(p.b, p.operand_type, q.b.data, p.type);
+  *done = status.ok() && multiply_blas(q);
+  return status;
+}
+
 // c = a @ b
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.columns == 0) return success;
@@ -53,22 +71,12 @@ Status multiply(const Product& p) {
     return success;
   }
   if (prefers_blas(p)) {
-    if (multiply_blas(p)) return success;
-    if (p.type == type_float32 || p.type == type_float64) {
-      // Strided or 16-bit operands are copied to contiguous memory and then given to the BLAS.
-      const int64_t size_a = p.a.rows * p.a.columns * p.width, size_b = p.b.rows * p.b.columns * p.width;
-      Block* memory = allocate(size_t(size_a + size_b));
-      if (memory == nullptr) return no_temporary();
-      Product q = p;
-      q.operand_type = p.type;
-      q.a = {static_cast<char*>(memory->data), p.a.rows, p.a.columns, p.a.columns * p.width, p.width};
-      q.b = {q.a.data + size_a, p.b.rows, p.b.columns, p.b.columns * p.width, p.width};
-      Status status = pack(p.a, p.operand_type, q.a.data, p.type);
-      if (status.ok()) status = pack(p.b, p.operand_type, q.b.data, p.type);
-      const bool done = status.ok() && multiply_blas(q);
-      release(memory);
-      if (done || !status.ok()) return status;
+    bool done = multiply_blas(p);
+    if (!done && (p.type == type_float32 || p.type == type_float64)) {
+      const Status status = multiply_copies(p, &done);
+      if (!status.ok()) return status;
     }
+    if (done) return success;
   }
   return multiply_panels(p);
 }
@@ -154,10 +162,43 @@ Status multiply_stack(Batches batches) {
   return batches.failed.load() ? no_temporary() : success;  // a text set by another thread is not seen by this one
 }
 
+// The strides of a and b before the last two dimensions, broadcast to those of c; unused where none has more than two.
+struct Stack {
+  bool is_stack;
+  int64_t a[max_dims], b[max_dims];
+};
+
+// Checks the extents of a product and reads its batches. Returns false where they do not fit.
+bool read_stack(const DLTensor& c, const DLTensor& a, const DLTensor& b, Stack* stack) {
+  const int d = c.ndim - 2;
+  if (a.ndim < 2 || b.ndim < 2 || d < 0) return false;
+  const int64_t depth = a.shape[a.ndim - 1];
+  if (a.shape[a.ndim - 2] != c.shape[d] || b.shape[b.ndim - 1] != c.shape[d + 1] || b.shape[b.ndim - 2] != depth) return false;
+  stack->is_stack = d > 0 || a.ndim > 2 || b.ndim > 2;
+  if (!stack->is_stack) return true;
+  if (!batch_strides(a, c, stack->a) || !batch_strides(b, c, stack->b)) return false;
+  for (int k = 0; depth == 0 && k < d; ++k) stack->a[k] = stack->b[k] = 0;  // unused strides may be anything
+  return true;
+}
+
+// The last two dimensions of a tensor with elements of so many bytes. Strides that lead to no other element may be anything.
+Matrix matrix_of(const DLTensor& t, int64_t rows, int64_t columns, int64_t bytes) {
+  const int64_t row = rows > 1 && columns > 0 ? t.strides[t.ndim - 2] : columns;
+  const int64_t column = columns > 1 && rows > 0 ? t.strides[t.ndim - 1] : 1;
+  return {static_cast<char*>(t.data), rows, columns, row * bytes, column * bytes};
+}
+
+// Returns whether a product can be written to c as it lies, whose rows are contiguous and share no memory with the operands.
+bool writes_in_place(const DLTensor& c, const DLTensor& a, const DLTensor& b) {
+  const int64_t columns = c.shape[c.ndim - 1];
+  return (c.strides[c.ndim - 1] == 1 || columns == 1) && c.strides[c.ndim - 2] >= columns && overlap(c, a) == Overlap::none &&
+         overlap(c, b) == Overlap::none;
+}
+
 }  // namespace
 
 bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept {
-  const product_t kernel = kernels().products[type];
+  const product_t kernel = kernels().linalg->products[type];
   if (kernel == nullptr || c.ndim != 2 || a.ndim != 2 || b.ndim != 2) return false;
   const int64_t rows = c.shape[0], columns = c.shape[1], depth = a.shape[1], width = type_table[type].bytes;
   if (a.shape[0] != rows || b.shape[0] != depth || b.shape[1] != columns || rows == 0 || columns == 0 || depth == 0 ||
@@ -176,7 +217,7 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
   // From one row to the next. The stride of a single row may be anything.
   const auto step = [width](const DLTensor& t) { return (t.shape[0] > 1 ? t.strides[0] : t.shape[1]) * width; };
   if (is_vector) {
-    const vector_product_t multiply_vector = kernels().vector_products[type];
+    const vector_product_t multiply_vector = kernels().linalg->vector_products[type];
     if (columns > 1) multiply_vector(c.data, width, b.data, width, step(b), a.data, 0, columns, depth);
     else if (b.strides[0] == 1) multiply_vector(c.data, step(c), a.data, step(a), width, b.data, 0, rows, depth);
     else return false;
@@ -187,7 +228,7 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
 }
 
 Status pack(const Matrix& m, int from, void* out, int to) {
-  const loop_t convert = kernels().casts[0][from][to];
+  const loop_t convert = kernels().copy->casts[0][from][to];
   const int64_t bytes = m.columns * type_table[to].bytes;
   if (m.column == type_table[from].bytes && (from == to || convert != nullptr)) {
     char* row = static_cast<char*>(out);
@@ -219,49 +260,32 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   if (type < 0 || type == type_bool || type >= computed_types) return undefined_for(type);
   if (find_type(a.dtype) != type || find_type(b.dtype) != type) return undefined_for(type);
   const int inner = type == type_float16 || type == type_bfloat16 ? type_float32 : type;
-  const int d = c.ndim - 2;
-  if (a.ndim < 2 || b.ndim < 2 || d < 0) return does_not_broadcast();
-  const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
-  if (a.shape[a.ndim - 2] != m || b.shape[b.ndim - 1] != n || b.shape[b.ndim - 2] != depth) return does_not_broadcast();
-  int64_t batch_a[max_dims], batch_b[max_dims];
-  const bool stack = d > 0 || a.ndim > 2 || b.ndim > 2;
-  if (stack && (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b))) return does_not_broadcast();
+  Stack stack;
+  if (!read_stack(c, a, b, &stack)) return does_not_broadcast();
   if (numel(c.ndim, c.shape) == 0) return success;
-  for (int k = 0; stack && depth == 0 && k < d; ++k) batch_a[k] = batch_b[k] = 0;  // unused strides may be anything
-
-  const product_t kernel = kernels().products[inner];
+  const product_t kernel = kernels().linalg->products[inner];
   if (kernel == nullptr) return undefined_for(type);
-  const int64_t width = type_table[inner].bytes;  // of the accumulation dtype
-  const int64_t bytes = type_table[type].bytes;
+  const int d = c.ndim - 2;
+  const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
+  const int64_t width = type_table[inner].bytes, bytes = type_table[type].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);
-  const bool in_place = plain && inner == type && (c.strides[d + 1] == 1 || n == 1) && c.strides[d] >= n &&
-                        overlap(c, a) == Overlap::none && overlap(c, b) == Overlap::none;
+  const bool in_place = plain && inner == type && writes_in_place(c, a, b);
   // Otherwise the products of all batches are written to a contiguous temporary first.
-  Block* memory = nullptr;
+  BlockRef memory;
   int64_t strides[max_dims];
   DLTensor result = c;
   if (!in_place) {
-    memory = allocate(size_t(numel(c.ndim, c.shape) * width));
-    if (memory == nullptr) return no_temporary();
+    memory.block = allocate(size_t(numel(c.ndim, c.shape) * width));
+    if (memory.block == nullptr) return no_temporary();
     contiguous_strides(c.ndim, c.shape, strides);
-    result.data = memory->data;
+    result.data = memory.block->data;
     result.strides = strides;
     result.dtype = type_table[inner].dtype;
   }
-  // Strides that lead to no other element may be anything.
-  const auto matrix = [](const DLTensor& t, int64_t rows, int64_t columns, int64_t each) {
-    const int64_t row = rows > 1 && columns > 0 ? t.strides[t.ndim - 2] : columns;
-    const int64_t column = columns > 1 && rows > 0 ? t.strides[t.ndim - 1] : 1;
-    return Matrix{static_cast<char*>(t.data), rows, columns, row * each, column * each};
-  };
-  const Product p{
-      kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
-  Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes, d}) : multiply(p);
-  if (!in_place) {
-    if (status.ok()) status = finish_scaled(c, result, inner, alpha, beta);
-    release(memory);
-  }
-  return status;
+  const Product p{kernel, inner, type, width, matrix_of(result, m, n, width), matrix_of(a, m, depth, bytes),
+                  matrix_of(b, depth, n, bytes)};
+  const Status status = stack.is_stack ? multiply_stack({p, &result, stack.a, stack.b, bytes, d}) : multiply(p);
+  return in_place || !status.ok() ? status : finish_scaled(c, result, inner, alpha, beta);
 }
 
 Status cpu::gemm(const EngineOperand& a, const EngineOperand& b, const EngineOperand& c, const Scalar& alpha,

@@ -10,6 +10,8 @@
 #include <atomic>
 
 #include "native/cpu/copy/copy.h"
+#include "native/cpu/elementwise/op_numbers.h"
+#include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
@@ -76,7 +78,7 @@ void multiply_piece(void* context, int64_t index) {
 // c = the sums of the first block + those of the second + ...
 void add_blocks(const Pieces& all, int64_t blocks, char* c, int64_t c_step) {
   const int64_t rows = all.m.rows;
-  const loop_t add = kernels().ops[op_add][all.type];
+  const loop_t add = find_loop(op_add, all.type);
   for (int64_t b = 1; b < blocks; ++b) add(all.c, all.c, all.c + b * all.c_block, nullptr, rows, 0);
   for (int64_t r = 0; r < rows; ++r) memcpy(c + r * c_step, all.c + r * all.width, size_t(all.width));
 }
@@ -134,7 +136,7 @@ Status multiply_vector(const Product& p) noexcept {
   const bool same_type = p.operand_type == p.type;
   const bool in_columns = m.rows > 1 && v.row == 0 && m.column != type_table[p.operand_type].bytes &&
                           abs(m.row) < abs(m.column);
-  Pieces all{kernels().vector_products[p.type],
+  Pieces all{kernels().linalg->vector_products[p.type],
              p.type,
              p.operand_type,
              p.width,

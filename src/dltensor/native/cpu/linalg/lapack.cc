@@ -11,7 +11,9 @@
 #include <atomic>
 
 #include "native/cpu/runtime/engine.h"
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
 #include "native/cpu/linalg/batch.h"
 #include "native/memory/block.h"
 #include "native/os/library.h"
@@ -81,8 +83,7 @@ Status too_large(int64_t most, const char* unit, int64_t count, const char* reme
 }
 
 void transpose(int64_t width, char* to, const char* from, int64_t rows, int64_t columns) {
-  const int index = width == 4 ? 2 : width == 8 ? 3 : 4;
-  kernels().moves[index](to, rows * width, width, from, width, columns * width, columns, rows);
+  kernels().copy->moves[width_index(width)](to, rows * width, width, from, width, columns * width, columns, rows);
 }
 
 template <class F>

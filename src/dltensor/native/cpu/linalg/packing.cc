@@ -6,6 +6,8 @@
 
 #include <atomic>
 
+#include "native/cpu/elementwise/op_numbers.h"
+#include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/thread_pool.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/memory/block.h"

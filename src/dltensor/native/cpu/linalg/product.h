@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One product of two matrices, as passed to panels.cc and blas.cc.
 #pragma once
-#include "native/cpu/runtime/engine.h"
-#include "native/cpu/runtime/kernels.h"
+#include "native/cpu/linalg/kernels.h"
+#include "native/status.h"
 
 namespace dlt {
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <numeric>
 
-#include "native/cpu/random/random_kernels.h"
+#include "native/cpu/random/kernels.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"

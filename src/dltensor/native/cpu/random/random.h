@@ -6,10 +6,13 @@
 
 #include "native/cpu/runtime/dtype.h"
 #include "native/cpu/runtime/engine_table.h"
-#include "native/ops/random/draws.h"
 #include "native/export.h"
 
 namespace dlt {
+
+namespace philox {
+struct Sequence;
+}
 
 // Returns whether the distribution has values of that dtype, a row of dtypes.h.
 DLT_API bool draws(Distribution distribution, int type) noexcept;

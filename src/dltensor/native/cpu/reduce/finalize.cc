@@ -156,11 +156,11 @@ void add_run(void* context, const void* run, int64_t n, int64_t) {
 bool add_again(const OneResult& one, int part, const State& s, State* out) {
   const ReducePass& pass = *one.pass;
   SumAgain again{};
-  again.run = kernels().sums_again[pass.type];
+  again.run = kernels().reduce->sums_again[pass.type];
   if (again.run == nullptr || !ops::isfinite(s.above)) return false;
   for (auto& w : again.states) start(w);
   each_run(pass, one.place, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
-  if (pass.initial_type >= 0) kernels().sums_again[pass.initial_type](again.states, pass.initial, 1);
+  if (pass.initial_type >= 0) kernels().reduce->sums_again[pass.initial_type](again.states, pass.initial, 1);
   const double* const w = again.states[part];
   *out = {w[high], w[low], w[bound]};
   return true;

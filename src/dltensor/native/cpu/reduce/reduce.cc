@@ -1,349 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: axes are brought into the order of memory, cut into tasks for threads, and staged where elements do not lie
-// as the loops want them.
+// Reductions: axes are brought into the order of memory, and dtypes and ends are chosen. A pass is computed in run_pass.cc.
 #include "native/cpu/reduce/reduce.h"
 
 #include <string.h>
 
+#include "native/cpu/reduce/reduce_pass.h"
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/runtime/features.h"
-#include "native/cpu/reduce/reduce_pass.h"
 #include "native/cpu/runtime/sizes.h"
-#include "native/cpu/runtime/thread_pool.h"
 #include "native/memory/block.h"
 
 namespace dlt {
-
 namespace {
-
-// Bytes from which a second thread pays: always, and where calls follow one another.
-constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
-constexpr int64_t chunk_bytes = 64 << 10;
-constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
-constexpr int64_t strip_columns = 1024;
-constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 #define DLT_IN_ORDER(name, in_order) in_order != 0,
 constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
 #undef DLT_IN_ORDER
 
-int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
-
 bool is_extreme(int body) { return body == reduce_largest || body == reduce_smallest; }
-
-// ---- staging
-
-int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4; }
-
-// n elements `step` bytes apart as contiguous ones, through a pipeline. What needs nothing stays.
-const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_t width, const char* from, int64_t step,
-                    int64_t n, char* moved, char* spare, char* other_spare) {
-  if (step != width) {
-    pass.kernels->moves[width_index(width)](moved, n * width, width, from, 0, step, 1, n);
-    from = moved;
-  }
-  for (int k = 0; k < pipeline.count; ++k) {
-    char* const to = k & 1 ? other_spare : spare;
-    pipeline.loops[k](to, from, nullptr, nullptr, n, 0);
-    from = to;
-  }
-  return from;
-}
-
-// Returns whether elements are used where they lie.
-bool is_direct(const ReducePass& pass, int64_t step) {
-  return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
-}
-
-// n elements from `from` on, `step` apart, contiguous and in the pass's type; masked ones as `blank`. Of sums of products, these
-// and their rests. What needs nothing stays, and no stage either, which may then be null.
-const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
-                   int64_t blank_step, Stage* stage) {
-  if (is_direct(pass, step.in)) return pass.in + from.in;
-  const char* const run = brought(pass, pass.pipeline, pass.in_width, pass.in + from.in, step.in, n, stage->moved,
-                                  stage->spare[0], stage->spare[1]);
-  if (pass.factor != nullptr) {
-    const char* const by = brought(pass, pass.factor_pipeline, pass.factor_width, pass.factor + from.factor, step.factor, n,
-                                   stage->factor[0], stage->factor[1], stage->factor[2]);
-    if (pass.terms != nullptr) pass.terms(stage->products, stage->rests, run, by, n);
-    else pass.kernels->ops[op_multiply][pass.type](stage->products, run, by, nullptr, n, 0);
-    return reinterpret_cast<const char*>(stage->products);
-  }
-  if (pass.mask == nullptr) return run;
-  const uint8_t* mask = pass.mask + from.mask;
-  if (step.mask != 1) {
-    pass.kernels->moves[0](reinterpret_cast<char*>(stage->mask), n, 1, reinterpret_cast<const char*>(mask), 0, step.mask, 1, n);
-    mask = stage->mask;
-  }
-  pass.kernels->choose[width_index(pass.width)](stage->moved, mask, run, blank, n, blank_step == 0 ? 4 : 0);
-  return stage->moved;
-}
-
-// The place of element `index` of the reduced axes but the last `inner` ones.
-Place place_of(const Axis* axes, int ndim, int64_t index) {
-  Place place;
-  for (int d = ndim - 1; d >= 0; --d) {
-    place = place + index % axes[d].size * axes[d].step;
-    index /= axes[d].size;
-  }
-  return place;
-}
-
-}  // namespace
-
-void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
-              take_run_t take, void* context) {
-  if (pass.reduced_ndim == 0) {
-    if (begin < end) {
-      take(context, staged(pass, place, {pass.in_width, 0, pass.factor_width}, 1, blank, 0, stage), 1, 0);
-      if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, 1, 0);
-    }
-    return;
-  }
-  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
-  const int64_t longest = is_direct(pass, inner.step.in) ? INT64_MAX : pass.factor != nullptr ? product_count : staged_count;
-  for (int64_t at = begin; at < end;) {
-    const int64_t row = at / inner.size, column = at - row * inner.size;
-    const int64_t n = smaller(smaller(inner.size - column, end - at), longest);
-    const Place from = place + place_of(pass.reduced, pass.reduced_ndim - 1, row) + column * inner.step;
-    take(context, staged(pass, from, inner.step, n, blank, 0, stage), n, at);
-    if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, n, at);
-    at += n;
-  }
-}
-
-namespace {
-
-// ---- one task
-
-struct Work {
-  const ReducePass* pass;
-  int64_t strips, strip;  // of the innermost kept axis, when it is read in rows
-  int64_t units;  // results, or strips of them
-  int64_t units_per_task;
-  int64_t parts, part;  // of the reduced elements of one unit, and how many are in each
-  char* partial;  // states of every unit and part, when there are several
-  int64_t slot;  // bytes of the states of a unit
-};
-
-struct RunContext {
-  const ReducePass* pass;
-  void* states;
-  const double* center;
-};
-void take_run(void* context, const void* run, int64_t n, int64_t first) {
-  const auto& c = *static_cast<RunContext*>(context);
-  c.pass->reducer->run(c.states, run, n, first, c.center);
-}
-
-// The value in the place of an element that is masked out: of deviations the center itself.
-void blank_of(const ReducePass& pass, int64_t index, unsigned char* blank, double* centers) {
-  memcpy(blank, pass.identity, 16);
-  if (pass.centers == nullptr) return;
-  const int parts = pass.reducer->parts;
-  for (int k = 0; k < parts; ++k) {
-    centers[k] = pass.centers[index * parts + k];
-    memcpy(blank + 8 * k, &centers[k], 8);
-  }
-}
-
-void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, int64_t end, void* states, Stage* stage) {
-  const int parts = pass.reducer->parts;
-  alignas(16) unsigned char blank[16];
-  double centers[2];
-  blank_of(pass, where.index, blank, centers);
-  pass.reducer->start(states, parts, parts);
-  RunContext context{&pass, states, centers};
-  each_run(pass, where.at, begin, end, blank, stage, take_run, &context);
-}
-
-// Columns of the innermost kept axis from `where` on, rows begin to end of the reduced axes.
-void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int64_t begin, int64_t end, void* states,
-                  int64_t capacity, Stage* stage) {
-  const int parts = pass.reducer->parts;
-  double centers[2 * strip_columns];
-  if (pass.centers != nullptr)
-    for (int64_t c = 0; c < n; ++c)
-      for (int k = 0; k < parts; ++k) centers[c * parts + k] = pass.centers[(where.index + c * where.index_step) * parts + k];
-  const void* const blank = pass.centers != nullptr ? static_cast<const void*>(centers) : pass.identity;
-  const int64_t blank_step = pass.centers != nullptr ? pass.width : 0;
-  pass.reducer->start(states, capacity, n * parts);
-  const auto take_row = [&](const Place& from, int64_t index) {
-    const char* const row = staged(pass, from, where.step, n, blank, blank_step, stage);
-    pass.reducer->rows(states, capacity, row, 0, 1, n * parts, index, centers);
-    if (pass.factor != nullptr && pass.with_rests)
-      pass.reducer->rows(states, capacity, stage->rests, 0, 1, n * parts, index, centers);
-  };
-  if (pass.reduced_ndim == 0) return take_row(where.at, 0);
-  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
-  const bool direct = is_direct(pass, where.step.in);
-  for (int64_t at = begin; at < end;) {
-    const int64_t outer = at / inner.size, first = at - outer * inner.size;
-    const int64_t rows = smaller(inner.size - first, end - at);
-    const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
-    if (direct) pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
-    else
-      for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
-    at += rows;
-  }
-}
-
-// Results to where they belong, as the dtype of `out`.
-void write_results(const ReducePass& pass, const char* results, int64_t n, int64_t out, int64_t step, Stage* stage) {
-  for (int k = 0; k < pass.out_pipeline.count; ++k) {
-    pass.out_pipeline.loops[k](stage->spare[k & 1], results, nullptr, nullptr, n, 0);
-    results = stage->spare[k & 1];
-  }
-  if (step == pass.out_width) memcpy(pass.out + out, results, size_t(n * pass.out_width));
-  else
-    for (int64_t i = 0; i < n; ++i) memcpy(pass.out + out + i * step, results + i * pass.out_width, size_t(pass.out_width));
-}
-
-// The unit's first result: where it is read and written.
-struct Unit {
-  ResultRun where;
-  int64_t n, out, out_step;
-};
-Unit unit_of(const Work& work, int64_t number) {
-  const ReducePass& pass = *work.pass;
-  Unit unit{};
-  unit.n = 1;
-  int axes = pass.kept_ndim;
-  if (pass.columns) {
-    const Axis& inner = pass.kept[--axes];
-    const int64_t strip = number % work.strips;
-    number /= work.strips;
-    unit.n = smaller(work.strip, inner.size - strip * work.strip);
-    unit.where = {strip * work.strip * inner.step, strip * work.strip * inner.index, inner.step, inner.index};
-    unit.out = strip * work.strip * inner.out;
-    unit.out_step = inner.out;
-  }
-  for (int d = axes - 1; d >= 0; --d) {
-    const int64_t i = number % pass.kept[d].size;
-    number /= pass.kept[d].size;
-    unit.where.at = unit.where.at + i * pass.kept[d].step;
-    unit.where.index += i * pass.kept[d].index;
-    unit.out += i * pass.kept[d].out;
-  }
-  return unit;
-}
-
-void reduce_unit(const Work& work, const Unit& unit, int64_t begin, int64_t end, void* states, Stage* stage) {
-  const ReducePass& pass = *work.pass;
-  if (pass.columns) reduce_strip(pass, unit.where, unit.n, begin, end, states, work.strip * pass.reducer->parts, stage);
-  else reduce_one(pass, unit.where, begin, end, states, stage);
-}
-
-// The value that every result takes once more.
-void take_initial(const Work& work, const Unit& unit, void* states) {
-  const ReducePass& pass = *work.pass;
-  if (pass.initial_type < 0) return;
-  const int parts = pass.reducer->parts;
-  const int64_t capacity = pass.columns ? work.strip * parts : parts;
-  alignas(16) char one[36 * 16];
-  pass.reducer->start(one, parts, parts);
-  // Its states are those of every dtype that the body sums or multiplies.
-  pass.kernels->reducers[pass.body][pass.initial_type].run(one, pass.initial, 1, 0, nullptr);
-  for (int64_t c = 0; c < unit.n; ++c)
-    pass.reducer->join(static_cast<char*>(states) + c * parts * pass.reducer->width, capacity, one, parts, parts);
-}
-
-void end_unit(const Work& work, const Unit& unit, void* states, Stage* stage) {
-  const ReducePass& pass = *work.pass;
-  const int64_t capacity = pass.columns ? work.strip * pass.reducer->parts : pass.reducer->parts;
-  take_initial(work, unit, states);
-  alignas(64) char results[strip_columns * 16];
-  end_results(pass, states, capacity, unit.n, unit.where, stage, results);
-  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
-}
-
-void run_task(void* context, int64_t number) {
-  const Work& work = *static_cast<const Work*>(context);
-  const ReducePass& pass = *work.pass;
-  Stage stage;
-  if (work.parts > 1) {
-    const int64_t part = number % work.parts;
-    const Unit unit = unit_of(work, number / work.parts);
-    const int64_t begin = part * work.part;
-    reduce_unit(work, unit, begin, smaller(begin + work.part, pass.reduced_count), work.partial + number * work.slot, &stage);
-    return;
-  }
-  alignas(64) char states[state_bytes];
-  const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
-  for (int64_t k = first; k < last; ++k) {
-    const Unit unit = unit_of(work, k);
-    reduce_unit(work, unit, 0, pass.reduced_count, states, &stage);
-    end_unit(work, unit, states, &stage);
-  }
-}
-
-void join_parts(const Work& work, Stage* stage) {
-  const ReducePass& pass = *work.pass;
-  const int parts = pass.reducer->parts;
-  const int64_t capacity = pass.columns ? work.strip * parts : parts;
-  for (int64_t k = 0; k < work.units; ++k) {
-    const Unit unit = unit_of(work, k);
-    char* const states = work.partial + k * work.parts * work.slot;
-    alignas(64) char fresh[state_bytes];
-    pass.reducer->start(fresh, capacity, unit.n * parts);
-    for (int64_t p = 0; p < work.parts; ++p)
-      pass.reducer->join(fresh, capacity, states + p * work.slot, capacity, unit.n * parts);
-    end_unit(work, unit, fresh, stage);
-  }
-}
-
-Status run_pass(const ReducePass& pass) {
-  Work work{};
-  work.pass = &pass;
-  const Reducer& reducer = *pass.reducer;
-  const int64_t per_column = int64_t(reducer.members) * reducer.width * reducer.parts;
-  work.units = pass.kept_count;
-  work.strips = work.strip = 1;
-  if (pass.columns) {
-    const int64_t size = pass.kept[pass.kept_ndim - 1].size;
-    work.strip = smaller(smaller(strip_columns, state_bytes / per_column / 16 * 16), size);
-    // One strip for each thread at least, but whole lines of the cache.
-    work.strips = ceil_divide(size, work.strip);
-    work.units = pass.kept_count / size * work.strips;
-  }
-  if (work.units == 0) return success;
-  work.slot = (per_column * work.strip + 63) / 64 * 64;
-  work.parts = 1;
-  work.units_per_task = work.units;
-  const int64_t bytes = pass.kept_count * pass.reduced_count * pass.in_width;
-  const int threads = num_threads();
-  const bool is_large = bytes >= share_from;
-  if (threads > 1 && (is_large || (bytes >= share_awake_from && in_succession()))) {
-    const int64_t unit_bytes = bytes / work.units;
-    if (work.units >= 4 * threads) {
-      const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
-      work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
-    } else {
-      const bool ordered = reducer.members > 8;  // products in order: whole groups
-      const int64_t parts = is_large ? smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads)
-                                     : smaller(ceil_divide(unit_bytes, least_part_bytes), threads);
-      work.part = ordered ? reductions::product_group : ceil_divide(pass.reduced_count, parts);
-      const int64_t whole = is_large ? 4096 : 512;  // a block of the loops, or what their registers take at a time
-      if (!ordered && !pass.columns) work.part = ceil_divide(work.part, whole) * whole;
-      work.parts = ceil_divide(pass.reduced_count, work.part);
-    }
-  }
-  if (work.parts > 1) {
-    Block* const block = allocate(size_t(work.units * work.parts * work.slot));
-    if (block == nullptr) return no_temporary();
-    BlockRef held;
-    held.block = block;
-    work.partial = static_cast<char*>(block->data);
-    parallel(work.units * work.parts, run_task, &work);
-    Stage stage;
-    join_parts(work, &stage);
-    return success;
-  }
-  const int64_t tasks = ceil_divide(work.units, work.units_per_task);
-  if (tasks > 1) parallel(tasks, run_task, &work);
-  else run_task(&work, 0);
-  return success;
-}
 
 // ---- making a pass
 
@@ -474,23 +148,10 @@ void set_identity(ReducePass* pass, int body) {
   store_scalar(pass->identity, 0, type_table[pass->type].dtype, true, value, Rounding::truncate, true);
 }
 
-// The cast loops from a dtype through another one to a third, as for an argument that promotes first.
-bool find_way(const Kernels& kernels, int start, int through, int to, CastPipeline* pipeline) {
-  CastPipeline more;
-  if (!find_pipeline(kernels, start, through, 0, pipeline) || !find_pipeline(kernels, through, to, 0, &more) ||
-      pipeline->count + more.count > longest_pipeline)
-    return false;
-  for (int k = 0; k < more.count; ++k) {
-    pipeline->loops[pipeline->count++] = more.loops[k];
-    pipeline->types[pipeline->count] = more.types[k + 1];
-  }
-  return true;
-}
-
 Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, const Inputs& inputs, int from, uint64_t axes,
                const DLTensor& out) {
   pass->kernels = &kernels();
-  pass->reducer = &pass->kernels->reducers[choice.body][choice.type];
+  pass->reducer = &pass->kernels->reduce->reducers[choice.body][choice.type];
   if (pass->reducer->start == nullptr) return undefined_for(from);
   pass->end = choice.end;
   pass->type = choice.type;
@@ -498,13 +159,15 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   // The end of the body is a cast away from the row's result, and that from `out`.
   pass->result = choice.end == End::plain ? pass->reducer->result : result;
   const int type = inputs.type >= 0 ? inputs.type : choice.type;
-  if (!find_way(*pass->kernels, find_type(inputs.in->dtype), from, type, &pass->pipeline)) return undefined_for(from);
+  // Elements are cast as an argument is that promotes first.
+  const CopyKernels& casts = *pass->kernels->copy;
+  if (!find_pipeline_through(casts, find_type(inputs.in->dtype), from, type, 0, &pass->pipeline)) return undefined_for(from);
   if (inputs.factor != nullptr &&
-      !find_way(*pass->kernels, find_type(inputs.factor->dtype), from, type, &pass->factor_pipeline))
+      !find_pipeline_through(casts, find_type(inputs.factor->dtype), from, type, 0, &pass->factor_pipeline))
     return undefined_for(from);
   // A uint8 takes the 0 and 1 of bools as they are.
   const int to = find_type(out.dtype), last = result == type_bool && to == type_uint8 ? result : to;
-  if (!find_way(*pass->kernels, pass->result, result, last, &pass->out_pipeline)) return undefined_for(from);
+  if (!find_pipeline_through(casts, pass->result, result, last, 0, &pass->out_pipeline)) return undefined_for(from);
   set_axes(pass, inputs, axes, out, in_order[choice.body]);
   set_identity(pass, choice.body);
   pass->body = choice.body;
@@ -515,18 +178,18 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
 }
 
 // A tensor of one number for each result, in C order, over the axes that are kept.
-struct Beside {
-  BlockRef held;
+struct ResultArray {
+  BlockRef memory;
   int64_t strides[max_dims];
   DLTensor tensor;
-  bool make(const DLTensor& out, int type, int64_t each) {
-    held.block = allocate(size_t(numel(out.ndim, out.shape) * each + 16));
-    if (held.block == nullptr) return false;
+  bool allocate_for(const DLTensor& out, int type, int64_t each) {
+    memory.block = allocate(size_t(numel(out.ndim, out.shape) * each + 16));
+    if (memory.block == nullptr) return false;
     contiguous_strides(out.ndim, out.shape, strides);
     tensor = out;
     tensor.strides = strides;
     tensor.dtype = type_table[type].dtype;
-    tensor.data = held.block->data;
+    tensor.data = memory.block->data;
     return true;
   }
 };
@@ -554,20 +217,20 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
   if (options.initial != nullptr) {
     pass.initial_type = is_extreme(choice.body) ? choice.type : options.initial_type;
     CastPipeline more;
-    if (!find_pipeline(*pass.kernels, options.initial_type, pass.initial_type, 0, &more)) return undefined_for(type);
+    if (!find_pipeline(*pass.kernels->copy, options.initial_type, pass.initial_type, 0, &more)) return undefined_for(type);
     memcpy(pass.initial, options.initial, size_t(type_table[options.initial_type].bytes));
     if (more.count == 1) more.loops[0](pass.initial, options.initial, nullptr, nullptr, 1, 0);
   }
-  Beside counts, centers;
+  ResultArray counts, centers;
   if (mask != nullptr && choice.end != End::plain && choice.end != End::sum && choice.end != End::wide_sum) {
-    if (!counts.make(out, type_int64, 8)) return no_temporary();
+    if (!counts.allocate_for(out, type_int64, 8)) return no_temporary();
     status = count_mask(*mask, axes, counts.tensor);
     if (!status.ok()) return status;
     pass.counts = static_cast<const int64_t*>(counts.tensor.data);
   }
   if (choice.end == End::deviations) {
     const int mean_type = choice.type;
-    if (!centers.make(out, mean_type, type_table[mean_type].bytes)) return no_temporary();
+    if (!centers.allocate_for(out, mean_type, type_table[mean_type].bytes)) return no_temporary();
     ReducePass first;
     status = prepare(&first, {reduce_sums, choice.type, End::mean}, mean_type, {&in, mask, nullptr}, type, axes,
                      centers.tensor);
@@ -589,7 +252,7 @@ Status sum_products(int type, const DLTensor& a, const DLTensor& b, uint64_t axe
   const Status status = prepare(&pass, choose_reduction(reduction_sum, term, false), type, {&a, nullptr, &b, converted}, type,
                                 axes, out);
   if (!status.ok()) return status;
-  pass.terms = is_float ? pass.kernels->terms[converted] : nullptr;
+  pass.terms = is_float ? pass.kernels->reduce->terms[converted] : nullptr;
   pass.with_rests = type == type_float64;
   pass.root = false;
   pass.correction = 0;
@@ -599,7 +262,7 @@ Status sum_products(int type, const DLTensor& a, const DLTensor& b, uint64_t axe
 bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows, double correction, void* out) noexcept {
   const ReductionChoice choice = choose_reduction(reduction, type, false);
   if (choice.type != type || choice.end == End::deviations) return false;
-  const Reducer& reducer = kernels().reducers[choice.body][type];
+  const Reducer& reducer = kernels().reduce->reducers[choice.body][type];
   const int result = reduction_result(reduction, type, false);
   ReducePass pass;
   pass.kernels = &kernels();
@@ -609,7 +272,7 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
   pass.root = reduction == reduction_std;
   pass.correction = correction;
   pass.result = choice.end == End::plain ? reducer.result : result;
-  if (!find_pipeline(*pass.kernels, pass.result, result, 0, &pass.out_pipeline)) return false;
+  if (!find_pipeline(*pass.kernels->copy, pass.result, result, 0, &pass.out_pipeline)) return false;
   pass.in = static_cast<const char*>(a);
   pass.in_width = pass.width = type_table[type].bytes;
   pass.reduced_ndim = 1;

@@ -6,6 +6,8 @@
 #include "dltensor/dlpack.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/export.h"
+#include "native/ops/reduce/rows.h"
+#include "native/status.h"
 
 namespace dlt {
 

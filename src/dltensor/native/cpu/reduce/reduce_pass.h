@@ -3,8 +3,10 @@
 // reduce.cc and reduce_end.cc.
 #pragma once
 #include "native/cpu/copy/cast_pipeline.h"
+#include "native/cpu/reduce/kernels.h"
 #include "native/cpu/runtime/kernels.h"
 #include "native/layout/layout.h"
+#include "native/status.h"
 
 namespace dlt {
 
@@ -95,6 +97,9 @@ struct ResultRun {
 typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t first);
 void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context);
+
+// Computes all results of a pass. Fails for want of memory only.
+Status run_pass(const ReducePass& pass);
 
 // Ends the states of n results into `results`, of dtype number `pass.result` and contiguous.
 void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "native/ops/elementwise/ops.h"
+#include "native/ops/kinds.h"
 
 namespace dlt {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "native/cpu/elementwise/kernels.h"
 #include "native/cpu/runtime/features.h"
 
 namespace dlt {
@@ -44,8 +45,9 @@ int promote_floats(int a, int b) {
 
 #define DLT_ROW(name, operands, kinds, result, symbol, text, doc) \
   {#name, operands, kinds, ResultDType::result, #result, symbol, text, doc, saturating_form(#name)},
-const OpRow op_table[op_count] = {DLT_OPS(DLT_ROW)};
+const OpRow op_table[] = {DLT_OPS(DLT_ROW)};
 #undef DLT_ROW
+const int op_table_size = op_count;
 
 #define DLT_ROW(name, op, swapped) {#name, op_##op, swapped != 0},
 const AliasRow alias_table[] = {DLT_ALIASES(DLT_ROW)};
@@ -98,13 +100,13 @@ int compute_type(int op, int type) {
 }
 
 loop_t find_loop(int op, int type) noexcept {
-  return op >= 0 && op < op_count && type >= 0 && type < computed_types ? kernels().ops[op][type] : nullptr;
+  return op >= 0 && op < op_count && type >= 0 && type < computed_types ? kernels().elementwise->ops[op][type] : nullptr;
 }
 
 loop_t find_saturating_loop(int op, int type) noexcept {
   if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return nullptr;
   const int form = op_table[op].saturating;
-  return form >= 0 ? kernels().saturating[form][type] : nullptr;
+  return form >= 0 ? kernels().elementwise->saturating[form][type] : nullptr;
 }
 
 namespace {

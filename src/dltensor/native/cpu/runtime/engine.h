@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "dltensor/dlpack.h"
-#include "native/ops/elementwise/ops.h"
 #include "native/cpu/runtime/dtype.h"
 #include "native/cpu/runtime/kernels.h"
 #include "native/cpu/copy/scalar.h"
@@ -16,6 +15,8 @@
 #include "native/status.h"
 
 namespace dlt {
+
+enum Real : int;  // in elementwise/op_numbers.h
 
 // The dtype of an op's result: that of its operands, bool, or the real dtype of a complex one.
 enum class ResultDType : int32_t { same, mask, part };
@@ -36,7 +37,8 @@ struct AliasRow {
   int op;
   bool swapped;
 };
-DLT_API extern const OpRow op_table[op_count];
+DLT_API extern const OpRow op_table[];
+DLT_API extern const int op_table_size;
 DLT_API extern const AliasRow alias_table[];
 DLT_API extern const int alias_count;
 
@@ -55,7 +57,7 @@ DLT_API int comparison_type(int a, int b);
 // float function; -1 when the op does not accept them. Below it: the dtype of the result.
 DLT_API int compute_type(int op, int type);
 inline int result_type(int op, int type) noexcept {
-  if (op < 0 || op >= op_count || type < 0 || type >= type_count) return -1;
+  if (op < 0 || op >= op_table_size || type < 0 || type >= type_count) return -1;
   switch (op_table[op].result) {
     case ResultDType::mask: return type_bool;
     case ResultDType::part: return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
@@ -107,15 +109,6 @@ struct ExactComparison {
   int op;
   Scalar value;
 };
-inline int comparison_of(int op) noexcept {  // its number among the comparisons, or -1
-  switch (op) {
-#define DLT_CASE(name) \
-  case op_##name: return comparison_##name;
-    DLT_COMPARISONS(DLT_CASE)
-#undef DLT_CASE
-    default: return -1;
-  }
-}
 DLT_API int mirrored_comparison(int op) noexcept;  // the one that gives the same of swapped operands; others stay
 DLT_API ExactComparison exact_comparison(int op, int type, const Scalar& scalar, int rest);
 

@@ -9,14 +9,15 @@
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/runtime/features.h"
-#include "native/cpu/runtime/kernels.h"
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/scan/kernels.h"
 #include "native/cpu/sort/along_axis.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
 #include "native/layout/axis_last.h"
 #include "native/memory/block.h"
-#include "native/ops/elementwise/ops.h"
 #include "native/ops/reduce/reductions.h"
+#include "native/ops/scans.h"
 
 namespace dlt {
 namespace {
@@ -36,7 +37,7 @@ void multiply_integers(uint64_t* a, int64_t n) {
 
 // The parts of complex numbers, which lie two apart: in the same order.
 void sum_parts(double* a, int64_t n) {
-  const running_sums_t sums = kernels().running_sums[type_float64];
+  const running_sums_t sums = kernels().scan->running_sums[type_float64];
   Before before;
   double part[block];
   for (int64_t first = 0; first < n; first += block) {
@@ -282,8 +283,8 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
   if (rows == 0 || n == 0) return;
   const int64_t width = type_table[type].bytes;
   Sums all{};
-  all.run = kernels().running_sums[type];
-  all.add_up = kernels().block_sums[type];
+  all.run = kernels().scan->running_sums[type];
+  all.add_up = kernels().scan->block_sums[type];
   all.out = static_cast<char*>(out);
   all.in = static_cast<const char*>(in);
   all.rows = all.rows_per_task = rows;
@@ -332,7 +333,7 @@ void convert(void* out, int to, const void* in, int from, int64_t n, int mode) {
   if (out == in) return;
   if (n < share_from) {
     if (from == to) return void(memcpy(out, in, size_t(n * type_table[to].bytes)));
-    if (const loop_t loop = kernels().casts[mode][from][to]) return loop(out, in, nullptr, nullptr, n, 0);
+    if (const loop_t loop = kernels().copy->casts[mode][from][to]) return loop(out, in, nullptr, nullptr, n, 0);
   }
   int64_t one = 1;
   const DLTensor a{const_cast<void*>(in), {kDLCPU, 0}, 1, type_table[from].dtype, &n, &one, 0};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "native/cpu/runtime/engine.h"
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
@@ -56,7 +57,7 @@ void run_group(const Lines& lines, int64_t unit, char* scratch) {
     for (int k = 0; k < lines.count; ++k) at[k] += place * lines.sides[k].strides[d];
   }
   const int64_t rows = smaller(lines.group, lines.grouped - first);
-  const auto* moves = kernels().moves;
+  const auto* moves = kernels().copy->moves;
   int64_t row_bytes[most_sides];
   char* line[most_sides] = {};
   for (int k = 0; k < lines.count; ++k) {
@@ -66,7 +67,7 @@ void run_group(const Lines& lines, int64_t unit, char* scratch) {
     row_bytes[k] = side.staged() ? side.n * side.width : side.group_stride;
   }
   const Side& in = lines.sides[0];
-  const auto move_of = [&](const Side& side) { return moves[__builtin_ctzll(uint64_t(side.width))]; };
+  const auto move_of = [&](const Side& side) { return moves[width_index(side.width)]; };
   // A move of no elements may still read one.
   if (in.staged() && in.n > 0) move_of(in)(line[0], row_bytes[0], in.width, at[0], in.group_stride, in.step, rows, in.n);
   if (lines.work->group != nullptr)

@@ -8,7 +8,7 @@
 
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
-#include "native/cpu/runtime/kernels.h"
+#include "native/cpu/reduce/kernels.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/sort/sort.h"
 #include "native/cpu/runtime/thread_pool.h"
@@ -224,8 +224,8 @@ Status isin(uint8_t* out, const DLTensor& x, const DLTensor& values, bool invert
 
 // The extremes of chunks, by the loops of max and min. A chunk that others write to meanwhile may give other ones twice.
 void find_range(const int64_t* x, int64_t n, int64_t* negative, int64_t* high) noexcept {
-  const Reducer &largest = kernels().reducers[reduce_largest][type_int64],
-                &smallest = kernels().reducers[reduce_smallest][type_int64];
+  const Reducer &largest = kernels().reduce->reducers[reduce_largest][type_int64],
+                &smallest = kernels().reduce->reducers[reduce_smallest][type_int64];
   std::atomic<int64_t> low{0}, top{INT64_MIN};
   in_chunks(n, [&](int64_t first, int64_t count) {
     int64_t least = 0, most = INT64_MIN;

@@ -3,9 +3,9 @@
 // launched.
 #include <stdlib.h>
 
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cuda/elementwise/plan.h"
 #include "native/cuda/runtime/thread_state.h"
-#include "native/ops/elementwise/ops.h"
 
 namespace dlt::cuda {
 namespace {

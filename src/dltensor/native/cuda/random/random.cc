@@ -3,6 +3,7 @@
 #include "native/cuda/random/random.h"
 
 #include "native/cuda/elementwise/plan.h"
+#include "native/ops/random/draws.h"
 
 namespace dlt::cuda {
 

@@ -2,7 +2,7 @@
 // Random values in device memory, the same bits as those of native/cpu/random/random.h.
 #pragma once
 #include "native/cuda/runtime/engine.h"
-#include "native/ops/random/draws.h"
+#include "native/cpu/runtime/engine_table.h"
 
 namespace dlt::cuda {
 

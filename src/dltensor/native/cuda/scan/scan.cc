@@ -4,6 +4,7 @@
 
 #include "native/cuda/reduce/axes.h"
 #include "native/cuda/elementwise/plan.h"
+#include "native/ops/kinds.h"
 #include "native/ops/scans.h"
 
 namespace dlt::cuda {

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// All element-wise operations: one row and one body each, read by g++ (CPU loops), by NVRTC (CUDA
+// All element-wise operations: one row each, and one body in bodies.h, read by g++ (CPU loops), by NVRTC (CUDA
 // kernels) and by the preprocessor alone (names, documentation, tests). No arrays, no casts between element types.
 #ifndef DLTENSOR_OPS_H_
 #define DLTENSOR_OPS_H_
 
-// The kinds of element that a row takes. For a float function without `booleans` or integers the caller converts them to
-// float32; see compute_type() in native/cpu/runtime/engine.h.
-#define DLT_BOOLEANS 1
-#define DLT_INTEGERS 2
-#define DLT_FLOATS 4
-#define DLT_COMPLEXES 8
-#define DLT_ANY (DLT_BOOLEANS | DLT_INTEGERS | DLT_FLOATS | DLT_COMPLEXES)
-#define DLT_NUMBERS (DLT_INTEGERS | DLT_FLOATS | DLT_COMPLEXES)
-#define DLT_ORDERED (DLT_BOOLEANS | DLT_INTEGERS | DLT_FLOATS)
-#define DLT_REALS (DLT_INTEGERS | DLT_FLOATS)
-#define DLT_BITS (DLT_BOOLEANS | DLT_INTEGERS)
-#define DLT_FLOATING (DLT_FLOATS | DLT_COMPLEXES)
+#include "native/ops/kinds.h"
 
+// For a float function without booleans or integers the caller converts them to float32; see compute_type() in
+// native/cpu/runtime/engine.h.
+//
 // Row: name, number of operands, kinds, result, symbol in Python ("" without one), the value in words of Python,
 // documentation. Result: same (the operands' dtype), mask (bool), part (the real dtype of a complex one).
 // clang-format off
@@ -126,9 +118,5 @@
   X(eq, equal, 0)        \
   X(ne, not_equal, 0)
 // clang-format on
-
-#if defined(__cplusplus)
-#include "native/ops/elementwise/bodies.h"
-#endif
 
 #endif  // DLTENSOR_OPS_H_

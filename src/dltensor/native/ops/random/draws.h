@@ -3,7 +3,7 @@
 #ifndef DLTENSOR_DRAWS_H_
 #define DLTENSOR_DRAWS_H_
 
-#include "native/ops/elementwise/bodies.h"
+#include "native/ops/arithmetic.h"
 #include "native/ops/random/philox.h"
 
 // Distributions. Values of `integers` are of the integer dtypes, all others of the real ones that are computed with.

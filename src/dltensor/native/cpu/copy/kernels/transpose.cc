@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/runtime/kernels/unit.h"
 
 #if defined(__x86_64__)
@@ -201,7 +202,7 @@ void stream_end() {
 
 }  // namespace
 
-void fill_moves(Kernels* kernels) {
+void fill_moves(CopyKernels* kernels) {
   kernels->moves[0] = move<1>;
   kernels->moves[1] = move<2>;
   kernels->moves[2] = move<4>;

@@ -261,7 +261,7 @@ void each(void* out, const void* a, const void*, const void*, int64_t n, unsigne
 }
 
 template <class T>
-void fill_wide_column(Kernels* kernels, int type) {
+void fill_wide_column(ElementwiseKernels* kernels, int type) {
   kernels->ops[op_less][type] = compare<T, _CMP_LT_OQ, _MM_CMPINT_LT>;
   kernels->ops[op_less_equal][type] = compare<T, _CMP_LE_OQ, _MM_CMPINT_LE>;
   kernels->ops[op_greater][type] = compare<T, _CMP_GT_OQ, _MM_CMPINT_NLE>;
@@ -272,7 +272,7 @@ void fill_wide_column(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_wide(Kernels* kernels) {
+void fill_wide(ElementwiseKernels* kernels) {
   fill_wide_column<float>(kernels, type_float32);
   fill_wide_column<double>(kernels, type_float64);
   fill_wide_column<int32_t>(kernels, type_int32);
@@ -289,7 +289,7 @@ void fill_wide(Kernels* kernels) {
 
 #else
 
-void fill_wide(Kernels*) {}
+void fill_wide(ElementwiseKernels*) {}
 
 #endif
 

@@ -28,7 +28,7 @@ void loop2<body_pow, complex128>(void* out, const void* a, const void* b, const 
   powers<complex128>(out, a, b, n, scalars);
 }
 
-void fill_complexes(Kernels* kernels) {
+void fill_complexes(ElementwiseKernels* kernels) {
   fill_column<complex64>(kernels, type_complex64);
   fill_column<complex128>(kernels, type_complex128);
 }

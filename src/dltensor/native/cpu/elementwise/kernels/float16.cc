@@ -135,7 +135,7 @@ void loop(void* out, const void* a, const void* b, const void*, int64_t n, unsig
 }
 
 template <class T>
-void fill_type(Kernels* kernels, int type) {
+void fill_type(ElementwiseKernels* kernels, int type) {
   kernels->ops[op_add][type] = loop<plus, T>;
   kernels->ops[op_subtract][type] = loop<minus, T>;
   kernels->ops[op_multiply][type] = loop<times, T>;
@@ -144,12 +144,12 @@ void fill_type(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_halves(Kernels* kernels) {
+void fill_halves(ElementwiseKernels* kernels) {
   fill_type<float16>(kernels, type_float16);
   fill_type<bfloat16>(kernels, type_bfloat16);
 }
 #else
-void fill_halves(Kernels*) {}
+void fill_halves(ElementwiseKernels*) {}
 #endif
 
 }  // namespace dlt::DLT_LEVEL

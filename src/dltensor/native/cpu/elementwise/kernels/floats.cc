@@ -5,7 +5,7 @@
 
 namespace dlt::DLT_LEVEL {
 
-void fill_floats(Kernels* kernels) {
+void fill_floats(ElementwiseKernels* kernels) {
   fill_column<float>(kernels, type_float32);
   fill_column<double>(kernels, type_float64);
 #define DLT_FILL(name, operands)                                                      \

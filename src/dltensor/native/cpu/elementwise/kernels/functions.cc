@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/runtime/kernels/registers.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -12,24 +13,17 @@ namespace {
 #if defined(__x86_64__) && (defined(__SSE4_1__) || defined(__AVX2__))
 
 #if defined(__AVX512F__)
-constexpr int bytes = 64;
 constexpr char letter = 'e';
 #elif defined(__AVX2__)
-constexpr int bytes = 32;
 constexpr char letter = 'd';
 #else
-constexpr int bytes = 16;
 constexpr char letter = 'b';
 #endif
 
 template <class F>
-struct pack {
-  static constexpr int lanes = bytes / int(sizeof(F));
-  typedef F type __attribute__((vector_size(bytes)));
-  typedef F loose __attribute__((vector_size(bytes), aligned(1), may_alias));
-  typedef type (*one)(type);
-  typedef type (*two)(type, type);
-};
+using unary = typename pack<F>::type (*)(typename pack<F>::type);
+template <class F>
+using binary = typename pack<F>::type (*)(typename pack<F>::type, typename pack<F>::type);
 
 // Where libmvec's function for `Body` was found.
 template <class Body, class F>
@@ -77,13 +71,13 @@ DLT_FN void over(F* out, const F* a, const F* b, int64_t n, bool a_scalar, bool 
 
 template <class Body, class F>
 void vector1(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
-  const auto call = reinterpret_cast<typename pack<F>::one>(slot<Body, F>);
+  const auto call = reinterpret_cast<unary<F>>(slot<Body, F>);
   const F* from = static_cast<const F*>(a);
   over(static_cast<F*>(out), from, from, n, scalars & 1, true, [=](auto x, auto) { return call(x); });
 }
 template <class Body, class F>
 void vector2(void* out, const void* a, const void* b, const void*, int64_t n, unsigned scalars) {
-  const auto call = reinterpret_cast<typename pack<F>::two>(slot<Body, F>);
+  const auto call = reinterpret_cast<binary<F>>(slot<Body, F>);
   over(static_cast<F*>(out), static_cast<const F*>(a), static_cast<const F*>(b), n, scalars & 1, scalars & 2,
        [=](auto x, auto y) { return call(x, y); });
 }
@@ -92,7 +86,7 @@ void vector2(void* out, const void* a, const void* b, const void*, int64_t n, un
 template <class F>
 void vector_pow(void* out, const void* a, const void* b, const void*, int64_t n, unsigned scalars) {
   using V = typename pack<F>::type;
-  const auto call = reinterpret_cast<typename pack<F>::two>(slot<body_pow, F>);
+  const auto call = reinterpret_cast<binary<F>>(slot<body_pow, F>);
   over(static_cast<F*>(out), static_cast<const F*>(a), static_cast<const F*>(b), n, scalars & 1, scalars & 2, [=](V x, V y) {
     V root;
     for (int k = 0; k < pack<F>::lanes; ++k) root[k] = ops::root(x[k]);
@@ -102,7 +96,7 @@ void vector_pow(void* out, const void* a, const void* b, const void*, int64_t n,
 }
 
 template <class Body, class F>
-void install(Kernels* kernels, int op, int type, int operands, const char* name, void* (*find)(const char*)) {
+void install(ElementwiseKernels* kernels, int op, int type, int operands, const char* name, void* (*find)(const char*)) {
   char symbol[64];
   snprintf(symbol, sizeof symbol, "_ZGV%cN%d%s_%s%s", letter, pack<F>::lanes, operands == 1 ? "v" : "vv", name,
            sizeof(F) == 4 ? "f" : "");
@@ -117,7 +111,7 @@ void install(Kernels* kernels, int op, int type, int operands, const char* name,
 
 }  // namespace
 
-void fill_functions(Kernels* kernels, void* (*find)(const char* name)) {
+void fill_functions(ElementwiseKernels* kernels, void* (*find)(const char* name)) {
 #define DLT_ONE(name) DLT_INSTALL(name, 1)
   DLT_LIBRARY_FUNCTIONS(DLT_ONE)
   DLT_INSTALL(atan2, 2)
@@ -129,7 +123,7 @@ void fill_functions(Kernels* kernels, void* (*find)(const char* name)) {
 
 }  // namespace
 
-void fill_functions(Kernels*, void* (*)(const char*)) {}
+void fill_functions(ElementwiseKernels*, void* (*)(const char*)) {}
 
 #endif
 

@@ -27,7 +27,7 @@ void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_
 
 }  // namespace
 
-void fill_integers(Kernels* kernels) {
+void fill_integers(ElementwiseKernels* kernels) {
   fill_column<bool>(kernels, type_bool);
   fill_column<int8_t>(kernels, type_int8);
   fill_column<int16_t>(kernels, type_int16);

@@ -3,75 +3,11 @@
 #pragma once
 #include <type_traits>
 
-#include "native/cpu/runtime/kernels/unit.h"
+#include "native/cpu/elementwise/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
+#include "native/ops/elementwise/bodies.h"
 
 namespace dlt::DLT_LEVEL {
-
-// How an element is kept in memory and what it is computed as: bool is a byte there, a truth value here.
-template <class T>
-struct stored {
-  using type = T;
-  DLT_FN static T in(T v) { return v; }
-  DLT_FN static T out(T v) { return v; }
-};
-template <>
-struct stored<bool> {
-  using type = boolean;
-  DLT_FN static bool in(boolean v) { return v.bits != 0; }
-  DLT_FN static boolean out(bool v) { return {uint8_t(v)}; }
-};
-
-// Elements at any address. Class types are copied member by member: a copy constructor binds a reference, whose target
-// must be aligned.
-template <class T>
-DLT_FN T read_at(const void* from, int64_t i) {
-  if constexpr (requires(T v) { v.re; }) {
-    using P = decltype(T::re);
-    return {read_at<P>(from, 2 * i), read_at<P>(from, 2 * i + 1)};
-  } else if constexpr (requires(T v) { v.bits; }) {
-    T v;
-    v.bits = static_cast<const loose_t<decltype(T::bits)>*>(from)[i];
-    return v;
-  } else {
-    return static_cast<const loose_t<T>*>(from)[i];
-  }
-}
-template <class T>
-DLT_FN void write_at(void* to, int64_t i, T value) {
-  if constexpr (requires { value.re; }) {
-    write_at(to, 2 * i, value.re);
-    write_at(to, 2 * i + 1, value.im);
-  } else if constexpr (requires { value.bits; }) {
-    static_cast<loose_t<decltype(T::bits)>*>(to)[i] = value.bits;
-  } else {
-    static_cast<loose_t<T>*>(to)[i] = value;
-  }
-}
-
-template <class T>
-DLT_FN T fetch(const void* from, int64_t i) {
-  return stored<T>::in(read_at<typename stored<T>::type>(from, i));
-}
-template <class T>
-DLT_FN void keep(void* to, int64_t i, T value) {
-  write_at(to, i, stored<T>::out(value));
-}
-
-// n times the same element: where all operands are single ones, the loops of all operations share one of these per width.
-template <class U>
-[[gnu::noinline]] void repeat_bits(void* out, U bits, int64_t n) {
-  DLT_EACH write_at(out, i, bits);
-}
-template <class T>
-DLT_FN void repeat(void* out, T value, int64_t n) {
-  typename unit<sizeof(T)>::type bits;
-  __builtin_memcpy(&bits, &value, sizeof bits);
-  repeat_bits(out, bits, n);
-}
-template <class T>
-DLT_FN void keep_all(void* out, T value, int64_t n) {
-  repeat(out, stored<T>::out(value), n);
-}
 
 template <class Body, class T>
 void loop1(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
@@ -177,10 +113,6 @@ inline constexpr bool signless = false;
 DLT_SIGNLESS(DLT_NAME)
 #undef DLT_NAME
 
-// The unsigned integer as wide as one with a sign.
-template <class T>
-using twin_t = typename unit<sizeof(T)>::type;
-
 // The type whose loop of an operation serves T too.
 template <class Body, class T>
 struct served_by {
@@ -194,25 +126,13 @@ struct served_by<Body, T> {
 template <class Body, class T>
 using loop_type = typename served_by<Body, T>::type;
 
-template <class Body, class T>
-void join_at(void* to, const void* from, int64_t step, const int64_t* offsets, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) keep(to, offsets[i], Body::of(fetch<T>(to, offsets[i]), fetch<T>(from, i * step)));
-}
-
 // Every op whose row takes T, at T's column.
 template <class T>
-void fill_column(Kernels* kernels, int type) {
+void fill_column(ElementwiseKernels* kernels, int type) {
 #define DLT_FILL(name, operands, kinds, ...) \
   if constexpr ((kinds) & kind_bit<T>)       \
     kernels->ops[op_##name][type] = loop_for<body_##name, operands, loop_type<body_##name, T>>();
   DLT_OPS(DLT_FILL)
-#undef DLT_FILL
-#define DLT_FILL(name)                          \
-  if (kernels->ops[op_##name][type] != nullptr) \
-    kernels->joins[join_##name][type] = join_at<body_##name, loop_type<body_##name, T>>;
-  if constexpr (kind_bit<T> != kind_bit<bool> && kind_bit<T> != kind_bit<complex64>) {
-    DLT_JOINS(DLT_FILL)
-  }
 #undef DLT_FILL
 }
 

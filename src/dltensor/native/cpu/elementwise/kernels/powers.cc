@@ -37,7 +37,7 @@ void powers(void* out, const void* a, const void* b, const void* c, int64_t n, u
 }
 
 template <class T>
-void fill(Kernels* kernels, int type) {
+void fill(ElementwiseKernels* kernels, int type) {
   auto& ops = kernels->ops;
   loops<T> = {ops[op_pow][type], ops[op_square][type], ops[op_positive][type], ops[op_divide][type]};
   ops[op_pow][type] = powers<T>;
@@ -45,7 +45,7 @@ void fill(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_powers(Kernels* kernels) {
+void fill_powers(ElementwiseKernels* kernels) {
   fill<int8_t>(kernels, type_int8);
   fill<int16_t>(kernels, type_int16);
   fill<int32_t>(kernels, type_int32);

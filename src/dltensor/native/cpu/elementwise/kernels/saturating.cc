@@ -18,7 +18,7 @@ DLT_SATURATING_OPS(DLT_BODY)
 #undef DLT_BODY
 
 template <class T>
-void fill_saturated(Kernels* kernels, int type) {
+void fill_saturated(ElementwiseKernels* kernels, int type) {
 #define DLT_FILL(name, operands) kernels->saturating[saturating_##name][type] = loop_for<saturated_##name, operands, T>();
   DLT_SATURATING_OPS(DLT_FILL)
 #undef DLT_FILL
@@ -38,7 +38,7 @@ void mixed_fma(void* out, const void* a, const void* b, const void* c, int64_t n
 
 }  // namespace
 
-void fill_saturating(Kernels* kernels) {
+void fill_saturating(ElementwiseKernels* kernels) {
 #define DLT_FILL(width)                                       \
   fill_saturated<int##width##_t>(kernels, type_int##width);   \
   fill_saturated<uint##width##_t>(kernels, type_uint##width); \

@@ -25,7 +25,7 @@ struct real_bodies {
 };
 
 template <class T>
-void fill_exact(Kernels* kernels, int type) {
+void fill_exact(ElementwiseKernels* kernels, int type) {
   using L = real_bodies<T>;
   auto& table = kernels->real_scalar;
   table[real_add][type] = L::template one<exact::add<T>>;
@@ -38,7 +38,7 @@ void fill_exact(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_saturating_exact(Kernels* kernels) {
+void fill_saturating_exact(ElementwiseKernels* kernels) {
   fill_exact<int64_t>(kernels, type_int64);
   fill_exact<uint64_t>(kernels, type_uint64);
 }

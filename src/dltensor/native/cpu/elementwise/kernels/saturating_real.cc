@@ -53,7 +53,7 @@ void by_strips(void* out, const void* a, double s, const void* c, int64_t n, uns
 }
 
 template <class T>
-void fill_real(Kernels* kernels, int type) {
+void fill_real(ElementwiseKernels* kernels, int type) {
   auto& table = kernels->real_scalar;
   table[real_add][type] = by_strips<T, real_add>;
   table[real_rsub][type] = by_strips<T, real_rsub>;
@@ -65,7 +65,7 @@ void fill_real(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_saturating_real(Kernels* kernels) {
+void fill_saturating_real(ElementwiseKernels* kernels) {
 #define DLT_FILL(width)                                \
   fill_real<int##width##_t>(kernels, type_int##width); \
   fill_real<uint##width##_t>(kernels, type_uint##width);

@@ -3,6 +3,7 @@
 // from a row that every row of the other operand is combined with, and on some processors it is slower for operands from memory
 // too.
 #include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/runtime/kernels/registers.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -11,12 +12,10 @@ namespace dlt::DLT_LEVEL {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int64_t register_bytes = 64;
 void stream_register(char* to, const char* from) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_load_si512(from));
 }
 #else
-constexpr int64_t register_bytes = 32;
 void stream_register(char* to, const char* from) {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(to), _mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
 }
@@ -43,7 +42,7 @@ void stream2(void* out, const void* a, const void* b, int64_t n, int64_t rows, c
 
 }  // namespace
 
-void fill_streams(Kernels* kernels) {
+void fill_streams(ElementwiseKernels* kernels) {
   const auto& ops = kernels->ops;
   const StreamedLoop loops[] = {{ops[op_add][type_float32], stream2<body_add, float>},
                                 {ops[op_add][type_float64], stream2<body_add, double>},
@@ -58,6 +57,6 @@ void fill_streams(Kernels* kernels) {
 }  // namespace dlt::DLT_LEVEL
 #else
 namespace dlt::DLT_LEVEL {
-void fill_streams(Kernels*) {}
+void fill_streams(ElementwiseKernels*) {}
 }  // namespace dlt::DLT_LEVEL
 #endif

@@ -26,7 +26,7 @@ void fill_comparison(loop_t* loops) {
 
 }  // namespace
 
-void fill_unlike(Kernels* kernels) {
+void fill_unlike(ElementwiseKernels* kernels) {
 #define DLT_FILL(name) fill_comparison<body_##name>(kernels->unlike[comparison_##name]);
   DLT_COMPARISONS(DLT_FILL)
 #undef DLT_FILL

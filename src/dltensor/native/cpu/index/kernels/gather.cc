@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indices checked and turned into offsets; elements moved from and to the places that offsets name.
-#include "native/cpu/runtime/kernels/unit.h"
+#include <type_traits>
+
+#include "native/cpu/index/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
+#include "native/ops/elementwise/bodies.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -94,16 +98,40 @@ void add_steps(int64_t* offsets, int64_t first, int64_t step, int64_t n) {
 }
 
 template <int... I>
-void fill_widths(Kernels* kernels) {
+void fill_widths(IndexKernels* kernels) {
   ((kernels->gather[I] = gather<1 << I>, kernels->scatter[I] = scatter<1 << I>), ...);
+}
+
+template <class T, T Op(T, T)>
+void join_at(void* to, const void* from, int64_t step, const int64_t* offsets, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) keep(to, offsets[i], Op(fetch<T>(to, offsets[i]), fetch<T>(from, i * step)));
+}
+
+// Sums of signed and unsigned integers have the same bits.
+template <class T>
+void fill_joins(IndexKernels* kernels, int type) {
+  using Sum = typename std::conditional_t<std::is_integral_v<T>, unit<sizeof(T)>, std::type_identity<T>>::type;
+  kernels->joins[join_add][type] = join_at<Sum, ops::add<Sum>>;
+  kernels->joins[join_maximum][type] = join_at<T, ops::maximum<T>>;
+  kernels->joins[join_minimum][type] = join_at<T, ops::minimum<T>>;
 }
 
 }  // namespace
 
-void fill_gather(Kernels* kernels) {
+void fill_gather(IndexKernels* kernels) {
   kernels->check = check;
   kernels->add_steps = add_steps;
   fill_widths<0, 1, 2, 3, 4>(kernels);
+  fill_joins<int8_t>(kernels, type_int8);
+  fill_joins<int16_t>(kernels, type_int16);
+  fill_joins<int32_t>(kernels, type_int32);
+  fill_joins<int64_t>(kernels, type_int64);
+  fill_joins<uint8_t>(kernels, type_uint8);
+  fill_joins<uint16_t>(kernels, type_uint16);
+  fill_joins<uint32_t>(kernels, type_uint32);
+  fill_joins<uint64_t>(kernels, type_uint64);
+  fill_joins<float>(kernels, type_float32);
+  fill_joins<double>(kernels, type_float64);
 }
 
 }  // namespace dlt::DLT_LEVEL

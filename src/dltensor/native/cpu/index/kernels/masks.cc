@@ -3,6 +3,7 @@
 // set, 64 at a time.
 #include <string.h>
 
+#include "native/cpu/index/kernels.h"
 #include "native/cpu/runtime/kernels/unit.h"
 
 #if defined(__x86_64__)
@@ -391,7 +392,7 @@ void positions(int64_t* to, int64_t first, const uint64_t* words, int64_t n, int
 }
 
 template <int... I>
-void fill_widths(Kernels* kernels) {
+void fill_widths(IndexKernels* kernels) {
   ((kernels->choose[I] = choose<1 << I>, kernels->pack[I] = pack<1 << I>, kernels->compress[I] = compress<1 << I>,
     kernels->expand[I] = expand<1 << I>),
    ...);
@@ -399,7 +400,7 @@ void fill_widths(Kernels* kernels) {
 
 }  // namespace
 
-void fill_masks(Kernels* kernels) {
+void fill_masks(IndexKernels* kernels) {
   fill_widths<0, 1, 2, 3, 4>(kernels);
   kernels->positions = positions;
 }

@@ -7,7 +7,9 @@
 #pragma GCC optimize("fp-contract=fast")
 #endif
 #include "native/cpu/linalg/kernels/lanes.h"
-#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/linalg/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
+#include "native/ops/arithmetic.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -113,8 +115,8 @@ template <class T>
 constexpr bool real = is_same<typename parts<T>::F, T>::value;
 
 template <class F>
-DLT_FN typename lanes_of<F>::type lanes_at(const F* from) {
-  typename lanes_of<F>::type v;
+DLT_FN typename pack<F>::type lanes_at(const F* from) {
+  typename pack<F>::type v;
   memcpy(&v, from, sizeof v);
   return v;
 }
@@ -138,8 +140,8 @@ T inner(const T* a, const T* b, int64_t n) {
   T total{};
   int64_t i = 0;
   if constexpr (real<T>) {
-    constexpr int step = lanes_of<T>::count;
-    typename lanes_of<T>::type sums[4]{};
+    constexpr int step = pack<T>::lanes;
+    typename pack<T>::type sums[4]{};
     for (; i + 4 * step <= n; i += 4 * step)
 #pragma GCC unroll 4
       for (int k = 0; k < 4; ++k) sums[k] = sums[k] + lanes_at(a + i + k * step) * lanes_at(b + i + k * step);
@@ -156,8 +158,8 @@ int64_t largest(const T* a, int64_t first, int64_t n) {
   F best = size(a[first]);
   int64_t i = first + 1;
   if constexpr (real<T>) {
-    constexpr int step = lanes_of<T>::count;
-    typename lanes_of<T>::type most[2]{};
+    constexpr int step = pack<T>::lanes;
+    typename pack<T>::type most[2]{};
     for (; i + 2 * step <= n; i += 2 * step)
       for (int k = 0; k < 2; ++k) most[k] = larger(magnitude(lanes_at(a + i + k * step)), most[k]);
     most[0] = larger(most[0], most[1]);
@@ -245,8 +247,8 @@ void substitute(const void* triangle, int64_t t_row, int64_t t_column, void* rig
   T* const b = static_cast<T*>(right);
   int64_t j = 0;
   if constexpr (real<T>) {
-    using V = typename lanes_of<T>::type;
-    constexpr int64_t step = lanes_of<T>::count;
+    using V = typename pack<T>::type;
+    constexpr int64_t step = pack<T>::lanes;
     for (; j + 4 * step <= columns; j += 4 * step)
       substitute_columns<T, V, 4>(t, t_row, t_column, b + j, b_row, n, backward, unit);
     for (; j + step <= columns; j += step) substitute_columns<T, V, 1>(t, t_row, t_column, b + j, b_row, n, backward, unit);
@@ -334,8 +336,8 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
 
 template <class T, int N>
 void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, const T* u, T* products, T* row) {
-  using V = typename lanes_of<T>::type;
-  constexpr int64_t width = lanes_of<T>::count;
+  using V = typename pack<T>::type;
+  constexpr int64_t width = pack<T>::lanes;
   const T *const v = static_cast<const T*>(r.v), *const x = static_cast<const T*>(r.x),
                  *const next = static_cast<const T*>(r.next);
   T *const image = static_cast<T*>(r.image), *const row_image = static_cast<T*>(r.row_image);
@@ -394,7 +396,7 @@ constexpr FactorLoops loops<double> = {lu<double>, substitute<double>, cholesky<
 
 }  // namespace
 
-void fill_factors(Kernels* kernels) {
+void fill_factors(LinalgKernels* kernels) {
   kernels->factors[0] = loops<float>;
   kernels->factors[1] = loops<double>;
   kernels->factors[2] = loops<complex64>;

@@ -11,7 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/linalg/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/kernels/registers.h"
 
 namespace dlt::DLT_LEVEL {
@@ -344,7 +345,7 @@ void vector_product(void* c, int64_t c_step, const void* m, int64_t row, int64_t
 
 }  // namespace
 
-void fill_vectors(Kernels* kernels) {
+void fill_vectors(LinalgKernels* kernels) {
   vector_product_t* p = kernels->vector_products;
   p[type_float32] = vector_product<float, 1>;
   p[type_float64] = vector_product<double, 1>;

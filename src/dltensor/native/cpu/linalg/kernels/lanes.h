@@ -3,7 +3,7 @@
 #pragma once
 #include <string.h>
 
-#include "native/cpu/runtime/kernels/level.h"
+#include "native/cpu/runtime/kernels/registers.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,19 +14,10 @@ namespace {
 
 template <class F>
 struct lanes_of {
-  static constexpr int bytes =
-#if defined(__AVX512F__)
-      64;
-#elif defined(__AVX2__)
-      32;
-#else
-      16;
-#endif
-  static constexpr int count = bytes / int(sizeof(F));
-  typedef F type __attribute__((vector_size(bytes)));
+  using type = typename pack<F>::type;
 };
-using Floats = lanes_of<float>::type;
-using Doubles = lanes_of<double>::type;
+using Floats = pack<float>::type;
+using Doubles = pack<double>::type;
 
 #if defined(__AVX512F__)
 DLT_FN Floats root(Floats v) { return Floats(_mm512_maskz_sqrt_ps(0xffff, __m512(v))); }
@@ -39,11 +30,11 @@ DLT_FN Floats root(Floats v) { return Floats(_mm_sqrt_ps(__m128(v))); }
 DLT_FN Doubles root(Doubles v) { return Doubles(_mm_sqrt_pd(__m128d(v))); }
 #else
 DLT_FN Floats root(Floats v) {
-  for (int k = 0; k < lanes_of<float>::count; ++k) v[k] = __builtin_sqrtf(v[k]);
+  for (int k = 0; k < pack<float>::lanes; ++k) v[k] = __builtin_sqrtf(v[k]);
   return v;
 }
 DLT_FN Doubles root(Doubles v) {
-  for (int k = 0; k < lanes_of<double>::count; ++k) v[k] = __builtin_sqrt(v[k]);
+  for (int k = 0; k < pack<double>::lanes; ++k) v[k] = __builtin_sqrt(v[k]);
   return v;
 }
 #endif

@@ -10,8 +10,8 @@
 #endif
 #include <string.h>
 
-#include "native/cpu/runtime/kernels/level.h"
-#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/linalg/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/kernels/registers.h"
 
 #if defined(__AVX512F__)
@@ -225,7 +225,7 @@ void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64
 
 }  // namespace
 
-void fill_products(Kernels* kernels) {
+void fill_products(LinalgKernels* kernels) {
   product_t* p = kernels->products;
   p[type_float32] = product<float>;
   p[type_float64] = product<double>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factorizations of matrices of up to 8 x 8 for each instruction set; native/ops/linalg/small_matrices.h has what they compute.
+#include "native/cpu/linalg/kernels.h"
 #include "native/cpu/linalg/kernels/lanes.h"
 #include "native/cpu/runtime/sizes.h"
 
@@ -24,7 +25,7 @@ struct doubles_of {
 template <class E>
 DLT_FN void multiply_pivots(void* products, const E* pivots, int n, int64_t at) {
   using V = typename E::V;
-  using Wide = typename doubles_of<lanes_of<typename E::Float>::count>::type;
+  using Wide = typename doubles_of<pack<typename E::Float>::lanes>::type;
   Wide product = Wide{} + 1;
   mask_of<Wide> inside = product == product;
   for (int c = 0; c <= n; ++c) {
@@ -54,7 +55,7 @@ void pivots_lanes(void* planes, void* out, void* products, int n, int, int64_t a
 
 template <class F>
 int64_t groups(int64_t count) {
-  return ceil_divide(count, lanes_of<F>::count) * lanes_of<F>::count;
+  return ceil_divide(count, pack<F>::lanes) * pack<F>::lanes;
 }
 
 // Sides of which there is a loop of its own. Of processors with v2 alone the size counts more.
@@ -67,7 +68,7 @@ constexpr bool sides_apart = true;
 #define DLT_BY_SIDE(name)                                                     \
   template <class E>                                                          \
   void name(void* a, void* b, void* c, int n, int k, int64_t count) {         \
-    constexpr int step = lanes_of<typename E::Float>::count;                  \
+    constexpr int step = pack<typename E::Float>::lanes;                  \
     for (int64_t at = 0; at < groups<typename E::Float>(count); at += step) { \
       if constexpr (sides_apart && E::parts == 1) switch (n) {                \
           case 2: name##_lanes<2, E>(a, b, c, n, k, at); continue;            \
@@ -86,12 +87,12 @@ DLT_BY_SIDE(eigh)
 
 template <class E>
 void qr(void* a, void* q, int m, int n, int columns, int64_t count) {
-  for (int64_t at = 0; at < groups<typename E::Float>(count); at += lanes_of<typename E::Float>::count)
+  for (int64_t at = 0; at < groups<typename E::Float>(count); at += pack<typename E::Float>::lanes)
     qr_lanes<E>(a, q, m, n, columns, at);
 }
 template <class E>
 void svd(void* a, void* left, void* values, void* right, int m, int n, int columns, bool wide, int64_t count) {
-  for (int64_t at = 0; at < groups<typename E::Float>(count); at += lanes_of<typename E::Float>::count)
+  for (int64_t at = 0; at < groups<typename E::Float>(count); at += pack<typename E::Float>::lanes)
     svd_lanes<E>(a, left, values, right, m, n, columns, wide, at);
 }
 
@@ -100,7 +101,7 @@ constexpr SmallMatrices table = {solve<E>, inverse<E>, pivots<E>, cholesky<E>, e
 
 }  // namespace
 
-void fill_small_matrices(Kernels* kernels) {
+void fill_small_matrices(LinalgKernels* kernels) {
   kernels->small_matrices[0] = table<RealLanes<float>>;
   kernels->small_matrices[1] = table<RealLanes<double>>;
   kernels->small_matrices[2] = table<ComplexLanes<float>>;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random values of one dtype: blocks of words in a buffer that stays in L1, then a loop over it. What a value is made of is in
 // native/ops/random/philox.h; the loops here give the same bits on every level.
-#include "native/ops/elementwise/bodies.h"
-#include "native/cpu/random/random_kernels.h"
-#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/random/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/sizes.h"
 
 #if defined(__x86_64__)
@@ -195,14 +194,12 @@ void fill_reals(RandomKernels* kernels, int type) {
 
 }  // namespace
 
-void fill_random(Kernels* kernels) {
-  static RandomKernels table;
-  kernels->random = &table;
-  fill_reals<float16>(&table, type_float16);
-  fill_reals<bfloat16>(&table, type_bfloat16);
-  fill_reals<float>(&table, type_float32);
-  fill_reals<double>(&table, type_float64);
-  draw_t* const integers = table.draws[draw_integers];
+void fill_random(RandomKernels* kernels) {
+  fill_reals<float16>(kernels, type_float16);
+  fill_reals<bfloat16>(kernels, type_bfloat16);
+  fill_reals<float>(kernels, type_float32);
+  fill_reals<double>(kernels, type_float64);
+  draw_t* const integers = kernels->draws[draw_integers];
   integers[type_int8] = draw_integers_of<uint8_t>;
   integers[type_int16] = draw_integers_of<uint16_t>;
   integers[type_int32] = draw_integers_of<uint32_t>;

@@ -20,11 +20,11 @@ void join_states(void* states, int64_t capacity, const void* from, int64_t from_
   auto* const words = static_cast<typename Body::word*>(states);
   const auto* const others = static_cast<const typename Body::word*>(from);
   for (int64_t c = 0; c < n; ++c) {
-    Words<Body> mine, other;
-    mine.load(words, capacity, c);
+    Words<Body> local, other;
+    local.load(words, capacity, c);
     other.load(others, from_capacity, c);
-    Body::join(mine.w, other.w);
-    mine.store(words, capacity, c);
+    Body::join(local.w, other.w);
+    local.store(words, capacity, c);
   }
 }
 
@@ -32,9 +32,9 @@ template <class Body>
 void end_states(void* out, const void* states, int64_t capacity, int64_t n) {
   const auto* const words = static_cast<const typename Body::word*>(states);
   for (int64_t c = 0; c < n; ++c) {
-    Words<Body> mine;
-    mine.load(words, capacity, c);
-    keep(out, c, Body::end(mine.w));
+    Words<Body> local;
+    local.load(words, capacity, c);
+    keep(out, c, Body::end(local.w));
   }
 }
 
@@ -49,7 +49,7 @@ constexpr int type_of_result() {
 }
 
 template <class T>
-void fill_type(Kernels* kernels, int type) {
+void fill_type(ReduceKernels* kernels, int type) {
   each_reduction<T>([=]<class Body>(int body) {
     Reducer* const reducer = &kernels->reducers[body][type];
     reducer->members = Body::members;
@@ -68,7 +68,7 @@ void fill_type(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_reduction_states(Kernels* kernels) {
+void fill_reduction_states(ReduceKernels* kernels) {
 #define DLT_FILL(type, name) fill_type<type>(kernels, type_##name);
   DLT_REDUCED_TYPES(DLT_FILL)
 #undef DLT_FILL

@@ -17,9 +17,9 @@ void run_until(void* states, const void* a, int64_t n, int64_t, const double*) {
   const char* from = static_cast<const char*>(a);
   for (int64_t done = 0; done < n && word[0] == fresh;) {
     const int64_t count = n - done < block_elements ? n - done : block_elements;
-    uint8_t mine = fresh;
-    for (int64_t i = 0; i < count; ++i) Body::step(&mine, fetch<T>(from, i), 0);
-    word[0] = mine;
+    uint8_t local = fresh;
+    for (int64_t i = 0; i < count; ++i) Body::step(&local, fetch<T>(from, i), 0);
+    word[0] = local;
     done += count;
     from += count * int64_t(sizeof(typename stored<T>::type));
   }
@@ -39,7 +39,7 @@ struct lane_of<bool> {
 
 template <class T>
 int64_t count_nonzero(const void* a, int64_t n) {
-  using V = vector_of<typename lane_of<T>::type>;
+  using V = pack<typename lane_of<T>::type>;
   using mask = decltype(typename V::type{} != typename V::type{});
   constexpr int64_t most = sizeof(T) == 1 ? 127 : sizeof(T) == 2 ? 32767 : int64_t(1) << 30;
   const char* from = static_cast<const char*>(a);
@@ -69,7 +69,7 @@ int64_t sum_narrow(const void* a, int64_t n) {
     else if constexpr (sizeof(T) == 2) return uint32_t();
     else return uint64_t();
   }());
-  using V = vector_of<U>;
+  using V = pack<U>;
   constexpr int bits = 8 * int(sizeof(T));
   constexpr U half = (U(1) << bits) - 1, bias = range<T>::is_signed ? U(U(1) << (bits - 1) | U(1) << (2 * bits - 1)) : U(0);
   constexpr int64_t offset = range<T>::is_signed ? int64_t(1) << (bits - 1) : 0;
@@ -167,8 +167,8 @@ template <class F>
 Extremes<F> extremes_of(const void* a, int64_t n) {
   using S = typename Extremes<F>::S;
   using U = typename Extremes<F>::U;
-  using VS = vector_of<S>;
-  using VU = vector_of<U>;
+  using VS = pack<S>;
+  using VU = pack<U>;
   constexpr int K = 4, lanes = VS::lanes;
   Extremes<F> all{range<S>::lowest, 0};
   int64_t i = 0;
@@ -342,10 +342,10 @@ void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes
         }
       }
       for (int64_t c = 0; c < columns; ++c) {
-        int64_t mine[2] = {words[column + c], words[capacity + column + c]};
-        Body::put(mine, Body::widened(best[c]), first + start + at[c]);
-        words[column + c] = mine[0];
-        words[capacity + column + c] = mine[1];
+        int64_t local[2] = {words[column + c], words[capacity + column + c]};
+        Body::put(local, Body::widened(best[c]), first + start + at[c]);
+        words[column + c] = local[0];
+        words[capacity + column + c] = local[1];
       }
     }
   }
@@ -371,12 +371,12 @@ void run_product(void* states, const void* a, int64_t n, int64_t first, const do
         auto& lane = words[(index + k) % lanes];
         lane = Body::P::times(lane, Body::P::factor(fetch<T>(a, i + k)));
       }
-      typename Body::word mine[lanes];
-      for (int j = 0; j < lanes; ++j) mine[j] = words[j];
+      typename Body::word local[lanes];
+      for (int j = 0; j < lanes; ++j) local[j] = words[j];
       for (; k + lanes <= count; k += lanes)
-        for (int j = 0; j < lanes; ++j) mine[j] = Body::P::times(mine[j], Body::P::factor(fetch<T>(a, i + k + j)));
-      for (int j = 0; k < count; ++j, ++k) mine[j] = Body::P::times(mine[j], Body::P::factor(fetch<T>(a, i + k)));
-      for (int j = 0; j < lanes; ++j) words[j] = mine[j];
+        for (int j = 0; j < lanes; ++j) local[j] = Body::P::times(local[j], Body::P::factor(fetch<T>(a, i + k + j)));
+      for (int j = 0; k < count; ++j, ++k) local[j] = Body::P::times(local[j], Body::P::factor(fetch<T>(a, i + k)));
+      for (int j = 0; j < lanes; ++j) words[j] = local[j];
       i += count;
     }
   }
@@ -394,10 +394,10 @@ void rows_product(void* states, int64_t capacity, const void* a, int64_t row_byt
       const int64_t index = first + r;
       if (index != 0 && index % reductions::product_block == 0)
         for (int64_t c = 0; c < n; ++c) {
-          Words<Body> mine;
-          mine.load(words, capacity, c);
-          Body::close(mine.w, index);
-          mine.store(words, capacity, c);
+          Words<Body> local;
+          local.load(words, capacity, c);
+          Body::close(local.w, index);
+          local.store(words, capacity, c);
         }
       auto* const lane = words + index % reductions::product_lanes * capacity;
       const char* const row = static_cast<const char*>(a) + r * row_bytes;
@@ -409,7 +409,7 @@ void rows_product(void* states, int64_t capacity, const void* a, int64_t row_byt
 // ---- the table
 
 template <class T>
-void fill_type(Kernels* kernels, int type) {
+void fill_type(ReduceKernels* kernels, int type) {
   each_reduction<T>([=]<class Body>(int body) {
     kernels->reducers[body][type].run = run_plain<Body, T>;
     kernels->reducers[body][type].rows = rows_plain<Body, T>;
@@ -442,7 +442,7 @@ void fill_type(Kernels* kernels, int type) {
 
 }  // namespace
 
-void fill_reductions(Kernels* kernels) {
+void fill_reductions(ReduceKernels* kernels) {
 #define DLT_FILL(type, name) fill_type<type>(kernels, type_##name);
   DLT_REDUCED_TYPES(DLT_FILL)
 #undef DLT_FILL

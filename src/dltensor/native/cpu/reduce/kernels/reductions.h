@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops that any body of native/ops/reduce/reductions.h gets: over a run of elements, over rows, and between states.
 #pragma once
-#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/reduce/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
+#include "native/cpu/runtime/kernels/registers.h"
+#include "native/ops/reduce/reductions.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -9,40 +12,24 @@
 
 namespace dlt::DLT_LEVEL {
 
-// Vectors as wide as the level's registers.
-constexpr int vector_bytes =
-#if defined(__AVX512F__)
-    64;
-#elif defined(__AVX2__)
-    32;
-#else
-    16;
-#endif
-template <class U>
-struct vector_of {
-  typedef U type __attribute__((vector_size(vector_bytes)));
-  typedef U loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
-  static constexpr int lanes = vector_bytes / int(sizeof(U));
-};
-
-typedef float half_vector __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
+typedef float half_vector __attribute__((vector_size(register_bytes / 2), aligned(1), may_alias));
 
 // A register of float64 out of float32 at any address. Of the conversion of a whole vector, gcc 12 makes two of half the width,
 // which it reads through the stack at the level v3, and single conversions at v2.
-DLT_FN vector_of<double>::type widened(const float* p) {
+DLT_FN pack<double>::type widened(const float* p) {
 #if defined(__AVX512F__)
-  return reinterpret_cast<vector_of<double>::type>(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p)));
+  return reinterpret_cast<pack<double>::type>(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p)));
 #elif defined(__AVX2__)
-  return reinterpret_cast<vector_of<double>::type>(_mm256_cvtps_pd(_mm_loadu_ps(p)));
+  return reinterpret_cast<pack<double>::type>(_mm256_cvtps_pd(_mm_loadu_ps(p)));
 #elif defined(__SSE2__)
   const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p));
-  return reinterpret_cast<vector_of<double>::type>(_mm_cvtps_pd(_mm_castsi128_ps(two)));
+  return reinterpret_cast<pack<double>::type>(_mm_cvtps_pd(_mm_castsi128_ps(two)));
 #else
-  return __builtin_convertvector(*reinterpret_cast<const half_vector*>(p), vector_of<double>::type);
+  return __builtin_convertvector(*reinterpret_cast<const half_vector*>(p), pack<double>::type);
 #endif
 }
 // The opposite: rounded to float32.
-DLT_FN half_vector narrowed(vector_of<double>::type x) {
+DLT_FN half_vector narrowed(pack<double>::type x) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   return reinterpret_cast<half_vector>(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(x)));
 #else
@@ -52,7 +39,7 @@ DLT_FN half_vector narrowed(vector_of<double>::type x) {
 
 // x + y and x - y by the units that multiply: where others add, a loop has twice as many.
 struct Fused {
-  using V = vector_of<double>::type;
+  using V = pack<double>::type;
 #if defined(__AVX512F__)
   __m512d one = _mm512_set1_pd(1);
   DLT_FN V plus(V x, V y) const { return V(_mm512_fmadd_pd(__m512d(x), one, __m512d(y))); }
@@ -94,10 +81,10 @@ struct Words {
 template <class Body, class T>
 void run_plain(void* states, const void* a, int64_t n, int64_t first, const double*) {
   auto* const words = static_cast<typename Body::word*>(states);
-  Words<Body> mine;
-  mine.load(words, 1, 0);
-  for (int64_t i = 0; i < n; ++i) Body::step(mine.w, fetch<T>(a, i), first + i);
-  mine.store(words, 1, 0);
+  Words<Body> local;
+  local.load(words, 1, 0);
+  for (int64_t i = 0; i < n; ++i) Body::step(local.w, fetch<T>(a, i), first + i);
+  local.store(words, 1, 0);
 }
 
 // Four rows at a time, of bodies that may take the last row more than once: as many streams for the processor to read ahead,
@@ -113,13 +100,13 @@ void rows_together(void* states, int64_t capacity, const void* a, int64_t row_by
       if (r + k + together < rows) read_ahead<together>(row[k], row_bytes, n * int64_t(sizeof(typename stored<T>::type)));
     }
     DLT_EACH {
-      Words<Body> mine;
-      mine.load(words, capacity, i);
-      Body::step(mine.w, fetch<T>(row[0], i), 0);
-      Body::step(mine.w, fetch<T>(row[1], i), 0);
-      Body::step(mine.w, fetch<T>(row[2], i), 0);
-      Body::step(mine.w, fetch<T>(row[3], i), 0);
-      mine.store(words, capacity, i);
+      Words<Body> local;
+      local.load(words, capacity, i);
+      Body::step(local.w, fetch<T>(row[0], i), 0);
+      Body::step(local.w, fetch<T>(row[1], i), 0);
+      Body::step(local.w, fetch<T>(row[2], i), 0);
+      Body::step(local.w, fetch<T>(row[3], i), 0);
+      local.store(words, capacity, i);
     }
   }
 }
@@ -135,10 +122,10 @@ void rows_plain(void* states, int64_t capacity, const void* a, int64_t row_bytes
     const char* const row = static_cast<const char*>(a) + r * row_bytes;
     if (r + rows_ahead < rows) read_ahead(row, row_bytes, n * int64_t(sizeof(typename stored<T>::type)));
     DLT_EACH {
-      Words<Body> mine;
-      mine.load(words, capacity, i);
-      Body::step(mine.w, fetch<T>(row, i), first + r);
-      mine.store(words, capacity, i);
+      Words<Body> local;
+      local.load(words, capacity, i);
+      Body::step(local.w, fetch<T>(row, i), first + r);
+      local.store(words, capacity, i);
     }
   }
 }

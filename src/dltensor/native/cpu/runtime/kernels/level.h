@@ -3,6 +3,7 @@
 // compiled once per level; no symbol may have the same name at two levels, or the linker would keep only one.
 #pragma once
 #include "native/cpu/runtime/kernels.h"
+#include "native/ops/floats.h"
 
 #ifndef DLT_LEVEL
 #error "compile with -DDLT_LEVEL=v2, v3, v4 or base"
@@ -15,10 +16,10 @@
 #define DLT_LOWEST_LEVEL base
 #endif
 namespace dlt::DLT_LOWEST_LEVEL {
-void fill_rare_casts(Kernels* kernels);
-void fill_reduction_states(Kernels* kernels);
-void fill_saturating_exact(Kernels* kernels);
-void fill_unlike(Kernels* kernels);
+void fill_rare_casts(CopyKernels* kernels);
+void fill_reduction_states(ReduceKernels* kernels);
+void fill_saturating_exact(ElementwiseKernels* kernels);
+void fill_unlike(ElementwiseKernels* kernels);
 }  // namespace dlt::DLT_LOWEST_LEVEL
 
 namespace dlt::DLT_LEVEL {
@@ -31,32 +32,32 @@ struct loose {
 template <class T>
 using loose_t = typename loose<T>::type;
 
-void fill_integers(Kernels* kernels);
-void fill_floats(Kernels* kernels);
-void fill_complexes(Kernels* kernels);
-void fill_powers(Kernels* kernels);  // over what fill_functions has filled
-void fill_saturating(Kernels* kernels);
-void fill_saturating_real(Kernels* kernels);
-void fill_casts(Kernels* kernels);
-void fill_small_casts(Kernels* kernels);
-void fill_halves(Kernels* kernels);
-void fill_moves(Kernels* kernels);
-void fill_streams(Kernels* kernels);  // after the loops that it has in another form
-void fill_gather(Kernels* kernels);
-void fill_masks(Kernels* kernels);
-void fill_products(Kernels* kernels);
-void fill_vectors(Kernels* kernels);
-void fill_reductions(Kernels* kernels);
-void fill_exact_sums(Kernels* kernels);  // over what fill_reductions has filled
-void fill_terms(Kernels* kernels);
-void fill_scans(Kernels* kernels);
-void fill_sorts(Kernels* kernels);
-void fill_random(Kernels* kernels);
-void fill_small_matrices(Kernels* kernels);
-void fill_factors(Kernels* kernels);
-void fill_wide(Kernels* kernels);  // over what others have filled
+void fill_integers(ElementwiseKernels* kernels);
+void fill_floats(ElementwiseKernels* kernels);
+void fill_complexes(ElementwiseKernels* kernels);
+void fill_powers(ElementwiseKernels* kernels);  // over what fill_functions has filled
+void fill_saturating(ElementwiseKernels* kernels);
+void fill_saturating_real(ElementwiseKernels* kernels);
+void fill_casts(CopyKernels* kernels);
+void fill_small_casts(CopyKernels* kernels);
+void fill_halves(ElementwiseKernels* kernels);
+void fill_moves(CopyKernels* kernels);
+void fill_streams(ElementwiseKernels* kernels);  // after the loops that it has in another form
+void fill_gather(IndexKernels* kernels);
+void fill_masks(IndexKernels* kernels);
+void fill_products(LinalgKernels* kernels);
+void fill_vectors(LinalgKernels* kernels);
+void fill_reductions(ReduceKernels* kernels);
+void fill_exact_sums(ReduceKernels* kernels);  // over what fill_reductions has filled
+void fill_terms(ReduceKernels* kernels);
+void fill_scans(ScanKernels* kernels);
+void fill_sorts(SortKernels* kernels);
+void fill_random(RandomKernels* kernels);
+void fill_small_matrices(LinalgKernels* kernels);
+void fill_factors(LinalgKernels* kernels);
+void fill_wide(ElementwiseKernels* kernels);  // over what others have filled
 // `find` looks a symbol of libmvec up.
-void fill_functions(Kernels* kernels, void* (*find)(const char* name));
+void fill_functions(ElementwiseKernels* kernels, void* (*find)(const char* name));
 
 #define DLT_EACH \
   DLT_IVDEP      \

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The complete table of loops of this level.
+// The complete tables of loops of this level.
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/kernels.h"
+#include "native/cpu/index/kernels.h"
+#include "native/cpu/linalg/kernels.h"
+#include "native/cpu/random/kernels.h"
+#include "native/cpu/reduce/kernels.h"
 #include "native/cpu/runtime/kernels/level.h"
+#include "native/cpu/scan/kernels.h"
+#include "native/cpu/sort/kernels.h"
 
 #define DLT_TEXT_(x) #x
 #define DLT_TEXT(x) DLT_TEXT_(x)
@@ -8,36 +16,44 @@
 namespace dlt::DLT_LEVEL {
 
 void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
-  kernels->name = DLT_TEXT(DLT_LEVEL);
-  fill_integers(kernels);
-  DLT_LOWEST_LEVEL::fill_unlike(kernels);
-  fill_floats(kernels);
-  fill_complexes(kernels);
-  fill_halves(kernels);
-  fill_functions(kernels, find);
-  fill_powers(kernels);
-  fill_saturating(kernels);
-  fill_saturating_real(kernels);
-  DLT_LOWEST_LEVEL::fill_saturating_exact(kernels);
-  fill_casts(kernels);
-  fill_small_casts(kernels);
-  DLT_LOWEST_LEVEL::fill_rare_casts(kernels);
-  fill_moves(kernels);
-  fill_streams(kernels);
-  fill_gather(kernels);
-  fill_masks(kernels);
-  fill_products(kernels);
-  fill_vectors(kernels);
-  DLT_LOWEST_LEVEL::fill_reduction_states(kernels);
-  fill_reductions(kernels);
-  fill_exact_sums(kernels);
-  fill_terms(kernels);
-  fill_scans(kernels);
-  fill_sorts(kernels);
-  fill_random(kernels);
-  fill_small_matrices(kernels);
-  fill_factors(kernels);
-  fill_wide(kernels);
+  static CopyKernels copy;
+  static ElementwiseKernels elementwise;
+  static IndexKernels index;
+  static LinalgKernels linalg;
+  static RandomKernels random;
+  static ReduceKernels reduce;
+  static ScanKernels scan;
+  static SortKernels sort;
+  fill_casts(&copy);
+  fill_small_casts(&copy);
+  DLT_LOWEST_LEVEL::fill_rare_casts(&copy);
+  fill_moves(&copy);
+  fill_integers(&elementwise);
+  DLT_LOWEST_LEVEL::fill_unlike(&elementwise);
+  fill_floats(&elementwise);
+  fill_complexes(&elementwise);
+  fill_halves(&elementwise);
+  fill_functions(&elementwise, find);
+  fill_powers(&elementwise);
+  fill_saturating(&elementwise);
+  fill_saturating_real(&elementwise);
+  DLT_LOWEST_LEVEL::fill_saturating_exact(&elementwise);
+  fill_streams(&elementwise);
+  fill_wide(&elementwise);
+  fill_gather(&index);
+  fill_masks(&index);
+  fill_products(&linalg);
+  fill_vectors(&linalg);
+  fill_small_matrices(&linalg);
+  fill_factors(&linalg);
+  fill_random(&random);
+  DLT_LOWEST_LEVEL::fill_reduction_states(&reduce);
+  fill_reductions(&reduce);
+  fill_exact_sums(&reduce);
+  fill_terms(&reduce);
+  fill_scans(&scan);
+  fill_sorts(&sort);
+  *kernels = {DLT_TEXT(DLT_LEVEL), &copy, &elementwise, &index, &linalg, &random, &reduce, &scan, &sort};
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "native/cpu/reduce/kernels/reductions.h"
+#include "native/cpu/scan/kernels.h"
+#include "native/ops/scans.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
 
-using doubles = vector_of<double>;
+using doubles = pack<double>;
 using V = doubles::type;
 constexpr int lanes = doubles::lanes, group = scans::group, vectors = group / lanes;
 static_assert(group % lanes == 0, "a group is a whole number of registers");
@@ -65,7 +67,7 @@ void settle_nans(void* to, int64_t n) {
 }
 
 // Groups one after the other in memory, step by step together: each step of a group waits for the one before.
-constexpr int together = vector_bytes / 16;  // as there are registers for
+constexpr int together = register_bytes / 16;  // as there are registers for
 
 // `COUNT` groups at `p`, their results to `q`: what lies before them, `sum` in every lane, grows by each group.
 template <class T, bool Write, bool First, int COUNT>
@@ -167,7 +169,7 @@ void block_sums(double* sums, const void* from, int64_t blocks) {
 
 }  // namespace
 
-void fill_scans(Kernels* kernels) {
+void fill_scans(ScanKernels* kernels) {
   kernels->running_sums[type_float32] = sum_block<float>;
   kernels->running_sums[type_float64] = sum_block<double>;
   kernels->block_sums[type_float32] = block_sums<float>;

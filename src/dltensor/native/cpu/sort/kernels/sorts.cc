@@ -3,7 +3,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "native/cpu/runtime/kernels/level.h"
+#include "native/cpu/runtime/kernels/registers.h"
+#include "native/cpu/sort/kernels.h"
 
 #if defined(__AVX512BW__)
 #include <immintrin.h>
@@ -49,22 +50,8 @@ void make_elements(void* elements, const void* keys, int64_t n, const KeyForm& f
   }
 }
 
-constexpr int vector_bytes =
-#if defined(__AVX512F__)
-    64;
-#elif defined(__AVX2__)
-    32;
-#else
-    16;
-#endif
-
 template <class S>
-struct lanes_of {
-  typedef S type __attribute__((vector_size(vector_bytes)));
-  typedef S loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
-};
-template <class S>
-using lanes_t = typename lanes_of<S>::type;
+using lanes_t = typename pack<S>::type;
 
 // Adds -1 to the lanes of `sum` where `other` is less than the lane of `mine`, or with `Equal` not greater.
 template <bool Equal, class S>
@@ -90,8 +77,8 @@ DLT_FN lanes_t<S> count_before(lanes_t<S> sum, S other, lanes_t<S> mine) {
 // not: that is the stable order.
 template <int Blocks, class S>
 DLT_FN void rank_blocks(S* ranks, const S* keys, int64_t first, int64_t n, lanes_t<S> lane) {
-  constexpr int64_t lanes = vector_bytes / int64_t(sizeof(S));
-  typedef typename lanes_of<S>::loose loose;
+  constexpr int64_t lanes = register_bytes / int64_t(sizeof(S));
+  typedef typename pack<S>::loose loose;
   lanes_t<S> mine[Blocks], sum[Blocks];
   for (int b = 0; b < Blocks; ++b) {
     mine[b] = *reinterpret_cast<const loose*>(keys + first + b * lanes);
@@ -118,7 +105,7 @@ DLT_FN void rank_blocks(S* ranks, const S* keys, int64_t first, int64_t n, lanes
 template <class U>
 void rank_keys(void* ranks, const void* all_keys, int64_t n) {
   using S = signed_of<U>;
-  constexpr int64_t lanes = vector_bytes / int64_t(sizeof(S));
+  constexpr int64_t lanes = register_bytes / int64_t(sizeof(S));
   if (n > most_ranked) __builtin_unreachable();  // the caller's bound, from which the compiler sees that no load is outside
   const U* from = static_cast<const U*>(all_keys);
   S keys[most_ranked + rank_room], *out = static_cast<S*>(ranks);
@@ -137,7 +124,7 @@ void rank_keys(void* ranks, const void* all_keys, int64_t n) {
 // -- a bitonic network: vectors of keys, all comparisons ascending
 
 template <class U>
-constexpr int network_lanes = vector_bytes / int(sizeof(U));
+constexpr int network_lanes = register_bytes / int(sizeof(U));
 template <class U>
 using keys_t = lanes_t<U>;
 
@@ -205,7 +192,7 @@ DLT_FN void sort_vectors(keys_t<U>* v) {
 template <int Vectors, class U>
 void sort_network(U* keys, int64_t n) {
   constexpr int64_t lanes = network_lanes<U>;
-  typedef typename lanes_of<U>::loose loose;
+  typedef typename pack<U>::loose loose;
   for (int64_t i = n; i < Vectors * lanes; ++i) keys[i] = U(~U(0));  // they end after all others
   keys_t<U> v[Vectors];
   for (int r = 0; r < Vectors; ++r) v[r] = *reinterpret_cast<const loose*>(keys + r * lanes);
@@ -229,7 +216,7 @@ void network(void* all_keys, int64_t n) {
 }
 
 template <class U>
-constexpr auto network_of = vector_bytes == 64 && sizeof(U) >= 4 ? network<U> : nullptr;
+constexpr auto network_of = register_bytes == 64 && sizeof(U) >= 4 ? network<U> : nullptr;
 
 // -- partitions
 
@@ -385,7 +372,7 @@ constexpr SortLoops loops{make_keys<U>,       make_elements<U>, rank_keys<U>, ne
 
 }  // namespace
 
-void fill_sorts(Kernels* kernels) {
+void fill_sorts(SortKernels* kernels) {
   kernels->sorts[0] = loops<uint8_t>;
   kernels->sorts[1] = loops<uint16_t>;
   kernels->sorts[2] = loops<uint32_t>;

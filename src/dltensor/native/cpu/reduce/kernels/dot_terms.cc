@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Terms of exact sums of products: the products in float64, and what rounding takes from them. No sums here.
+#include "native/cpu/reduce/kernels.h"
 #include "native/cpu/runtime/kernels/level.h"
-#include "native/cpu/elementwise/kernels/loops.h"
+#include "native/ops/arithmetic.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -26,7 +27,7 @@ void find_terms(double* products, double* rests, const void* a, const void* b, i
 
 }  // namespace
 
-void fill_terms(Kernels* kernels) {
+void fill_terms(ReduceKernels* kernels) {
   kernels->terms[type_float32] = find_products;
   kernels->terms[type_float64] = find_terms;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of one cast, for the two cast files. What it does to an element is in native/ops/casts.h.
 #pragma once
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/runtime/kernels/elements.h"
 #include "native/ops/casts.h"
-#include "native/cpu/elementwise/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {
 
@@ -38,7 +39,7 @@ constexpr loop_t cast_for() {
 
 // All four modes of one pair; modes that make no difference share a loop.
 template <class To, class From>
-void fill_cast(Kernels* kernels, int from, int to) {
+void fill_cast(CopyKernels* kernels, int from, int to) {
   constexpr bool from_float = is_real_float<From> || is_complex<From>::value;
   constexpr bool to_float_type = is_real_float<To> || is_complex<To>::value;
   constexpr bool to_bool = is_same<To, boolean>::value;

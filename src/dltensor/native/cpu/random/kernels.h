@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that fill memory with random numbers.
 #pragma once
+#include "native/cpu/runtime/dtype.h"
 #include "native/cpu/runtime/kernels.h"
 #include "native/ops/random/draws.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The casts between all arithmetic dtypes.
-#include "native/cpu/elementwise/kernels/convert.h"
+#include "native/cpu/copy/kernels/convert.h"
 
 #if defined(__AVX512F__) || defined(__F16C__)
 #include <immintrin.h>
@@ -99,14 +99,14 @@ void packed_loop(void* out, const void* a, const void*, const void*, int64_t n, 
 }
 
 template <class To>
-void fill_packed(Kernels* kernels, int to) {
+void fill_packed(CopyKernels* kernels, int to) {
   for (int mode = 0; mode < cast_modes; ++mode)
     kernels->casts[mode][type_float32][to] = mode & cast_nearest ? packed_loop<To, true> : packed_loop<To, false>;
 }
 #endif
 
 template <class From>
-void fill_from(Kernels* kernels, int from) {
+void fill_from(CopyKernels* kernels, int from) {
 #define DLT_FILL(name, type, code, bits, format) fill_cast<type, From>(kernels, from, type_##name);
   DLT_COMPUTED_DTYPES(DLT_FILL)
 #undef DLT_FILL
@@ -114,7 +114,7 @@ void fill_from(Kernels* kernels, int from) {
 
 }  // namespace
 
-void fill_casts(Kernels* kernels) {
+void fill_casts(CopyKernels* kernels) {
 #define DLT_FILL(name, type, code, bits, format) fill_from<type>(kernels, type_##name);
   DLT_COMPUTED_DTYPES(DLT_FILL)
 #undef DLT_FILL

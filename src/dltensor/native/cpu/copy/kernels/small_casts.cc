@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The casts from and to storage-only dtypes, one byte per element: each has a few direct partners from which
 // cast_pipeline.h reaches all other dtypes without a second rounding.
-#include "native/cpu/elementwise/kernels/convert.h"
+#include "native/cpu/copy/kernels/convert.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
 
 template <class Small>
-void fill_partners(Kernels* kernels, int small) {
+void fill_partners(CopyKernels* kernels, int small) {
   if constexpr (is_small_int<Small>) {
     fill_cast<int8_t, Small>(kernels, small, type_int8);
     fill_cast<Small, int8_t>(kernels, type_int8, small);
@@ -26,7 +26,7 @@ void fill_partners(Kernels* kernels, int small) {
 
 }  // namespace
 
-void fill_small_casts(Kernels* kernels) {
+void fill_small_casts(CopyKernels* kernels) {
 #define DLT_FILL(name, type, code, bits, format) fill_partners<type>(kernels, type_##name);
   DLT_STORAGE_DTYPES(DLT_FILL)
 #undef DLT_FILL

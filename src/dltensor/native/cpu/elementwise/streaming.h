@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of results that are stored past the caches.
+#pragma once
+#include "native/cpu/elementwise/kernels.h"
+#include "native/cpu/elementwise/strided_loop.h"
+
+namespace dlt {
+
+// The bytes of a row of output, by non-temporal stores: whole cache lines only; the bytes before and after them are stored
+// normally.
+void stream_row(const Kernels& kernels, char* to, const char* from, int64_t bytes);
+
+// How a run is streamed: strips so short (strip_tuning()) that the reads of the next overlap the stores of this one. A
+// whole tile at once would read and write memory alternately.
+struct StreamedRun {
+  char* to;
+  const char* from[3];
+  int64_t steps[3];  // bytes from one element to the next
+  int64_t turns[3];  // bytes from the beginning of this run to that of the next
+  int64_t n;
+  unsigned scalars;
+  unsigned prefetched;  // bit k: operand k
+};
+
+// Returns whether the loop is one of those that this processor runs with shorter strips and both operands read ahead.
+bool has_short_strips(const StridedLoop& w);
+
+// The loop that writes results from registers, or null where strips of them are faster: a row that is repeated, and a strip
+// beside it, take the first cache from each other. `repeats`: one of two operands does.
+streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run, bool repeats);
+
+void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip);
+
+}  // namespace dlt

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of products of matrices and of factorizations.
+#pragma once
+#include "native/cpu/runtime/dtype.h"
+#include "native/cpu/runtime/kernels.h"
+
+namespace dlt {
+
+// c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous
+// elements. `fresh` writes instead of adding.
+typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
+                          int64_t rows, int64_t columns, int64_t depth, bool fresh);
+
+// c[r] = sum of m[r, k] * v[k] for r < rows, k < depth, with depth at least 1; `c_step` bytes between elements of c. m has
+// contiguous rows, or contiguous columns, and v is contiguous. With `v_row`, the bytes between them, each row has a vector
+// of its own; then rows are contiguous. The bits are the same for rows and for columns.
+typedef void (*vector_product_t)(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const void* v,
+                                 int64_t v_row, int64_t rows, int64_t depth);
+
+// Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of
+// small_batch numbers; of a complex one its real parts, then its imaginary parts. The result takes the place of the first
+// argument, or is written to the second; the third gets a nonzero number where a matrix is singular or not positive definite.
+inline constexpr int small_side = 8;
+inline constexpr int64_t small_batch = 32;
+struct SmallMatrices {
+  using by_side = void(void* a, void* b, void* c, int n, int k, int64_t count);
+  by_side* solve;     // a x = b with k columns: b becomes x
+  by_side* inverse;   // b becomes the inverse
+  by_side* pivots;    // b becomes the diagonal of U and the sign of the permutation; c, unless null, of real ones
+                       // their product, and 1 where no part of it was near the ends of the range
+  by_side* cholesky;  // a becomes the factor, the upper one where k is 1
+  by_side* eigh;      // b becomes the eigenvalues, c the eigenvectors unless it is null; the lower triangle is read
+  void (*qr)(void* a, void* q, int m, int n, int columns, int64_t count);  // a becomes R, in its upper part
+  // m >= n; `left` null: singular values only. `wide`: a is the conjugate transpose of the matrix.
+  void (*svd)(void* a, void* left, void* values, void* right, int m, int n, int columns, bool wide, int64_t count);
+};
+
+// The parts of factorizations of larger matrices that are no products.
+// Vectors of n elements, for columns of as many: whole cache lines, of which the last may end in zeros.
+struct Reflected {
+  int64_t n, pivot;
+  const void *v, *x, *next;
+  void *image, *row_image;
+};
+struct FactorLoops {
+  // LU with partial pivoting of n columns of m contiguous elements, `step` elements apart. Multipliers are negated. pivots[c]:
+  // the row that row c changed places with. Returns whether a pivot is 0.
+  bool (*lu)(void* a, int64_t step, int64_t m, int64_t n, int64_t* pivots);
+  // Rows of b (n x columns) from those before, or with `backward` after them: b[i] += sum of t[i, p] * b[p], and without
+  // `unit` b[i] = -b[i] / t[i, i]. Steps in elements; rows of b are contiguous.
+  void (*substitute)(const void* t, int64_t t_row, int64_t t_column, void* b, int64_t b_row, int64_t n, int64_t columns,
+                     bool backward, bool unit);
+  // The upper factor of a Hermitian matrix from its upper triangle, in place. Returns whether it is positive definite.
+  bool (*cholesky)(void* a, int64_t a_row, int64_t n);
+  // QR by Householder of n columns of m contiguous elements, `step` elements apart: R down to the diagonal, below it the vectors,
+  // whose first element is 1. Q is I - V T V^H with T n x n and upper triangular.
+  void (*qr)(void* a, int64_t step, int64_t m, int64_t n, void* t, int64_t t_row);
+  // Of real dtypes only: column -= y v + u x for each of `count` columns, `step` elements apart, with its y and u; its inner product with `next` and
+  // its element at the pivot are returned, and the sums of columns by these numbers added to `image` and `row_image`, unless they are null.
+  void (*reflect)(const Reflected& r, void* columns, int64_t step, int64_t count, const void* y, const void* u, void* products,
+                  void* row);
+  double (*inner)(const void* a, const void* b, int64_t n);
+};
+inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
+
+struct LinalgKernels {
+  product_t products[type_count];
+  vector_product_t vector_products[type_count];
+  SmallMatrices small_matrices[factored_types];
+  FactorLoops factors[factored_types];
+  int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than these loops
+};
+
+}  // namespace dlt

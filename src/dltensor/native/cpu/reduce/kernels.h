@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops that reduce runs and rows of elements to states, and states to results.
+#pragma once
+#include "native/cpu/runtime/dtype.h"
+#include "native/cpu/runtime/kernels.h"
+#include "native/ops/reduce/rows.h"
+
+namespace dlt {
+
+#define DLT_NUMBER(name, ...) reduce_##name,
+enum ReductionBody : int { DLT_REDUCTION_BODIES(DLT_NUMBER) reduction_body_count };
+#undef DLT_NUMBER
+
+// The loops of one body of reductions.h over one dtype. States lie as arrays, one for each word: word m of state c is at
+// (m * capacity + c) * width. A complex element has `parts` states where its parts are reduced apart, else one.
+struct Reducer {
+  int members, width, parts;
+  int result;  // the dtype that `end` writes, or -1 where the engine ends by itself
+  void (*start)(void* states, int64_t capacity, int64_t n);
+  // n contiguous elements into one element's states, whose capacity is `parts`; `first` is the index of the first.
+  // `center` is what deviations are taken from, one for each state.
+  void (*run)(void* states, const void* a, int64_t n, int64_t first, const double* center);
+  // Rows of n contiguous states' values, each into the states of its column.
+  void (*rows)(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+               const double* center);
+  void (*join)(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n);
+  void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
+};
+
+// n contiguous elements into the states of an exact sum, one for each part of a complex number, leaving far less in doubt than
+// `run` of reduce_sums does.
+typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
+
+// Products of n contiguous elements in float64, exact for float32; for float64 with what rounding takes from each, 0 where the
+// product is not finite.
+typedef void (*terms_t)(double* products, double* rests, const void* a, const void* b, int64_t n);
+
+struct ReduceKernels {
+  Reducer reducers[reduction_body_count][computed_types];
+  sum_again_t sums_again[computed_types];  // of float32, float64, complex64, complex128
+  terms_t terms[computed_types];  // of float32 and float64
+};
+
+}  // namespace dlt

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums in the lanes of registers, with the errors of their additions: states are those of native/ops/reduce/exact_sums.h.
+// Any order of additions leads to the same rounded result, so lanes are as many as the registers have.
+#pragma once
+#include "native/cpu/reduce/kernels/reductions.h"
+#include "native/ops/reduce/exact_sums.h"
+
+namespace dlt::DLT_LEVEL {
+
+void fill_moments(ReduceKernels* kernels);  // called by fill_exact_sums()
+
+namespace {
+
+using namespace exact_sums;
+
+using doubles = pack<double>;
+using V = doubles::type;
+constexpr int lanes = doubles::lanes;
+typedef int64_t integers __attribute__((vector_size(register_bytes)));
+
+DLT_FN V load(const double* p) { return *reinterpret_cast<const doubles::loose*>(p); }
+DLT_FN V load(const float* p) { return widened(p); }
+DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
+DLT_FN V size_of(V x) { return reinterpret_cast<V>(reinterpret_cast<integers>(x) & int64_t(~uint64_t(0) >> 1)); }
+
+// Sums in lanes with the errors of errors, as put() and join() of native/ops/reduce/exact_sums.h.
+struct TwoSum {
+  V above, below, lost;
+  DLT_FN void deposit_below(V x) {
+    const V rest = below + x, share = rest - below;
+    lost += size_of((below - (rest - share)) + (x - share));
+    below = rest;
+  }
+  DLT_FN void deposit(V x) {
+    const V sum = above + x, part = sum - above, error = (above - (sum - part)) + (x - part);
+    above = sum;
+    deposit_below(error);
+  }
+  DLT_FN void merge(const TwoSum& other) {
+    deposit(other.above);
+    deposit_below(other.below);
+    lost += other.lost;
+  }
+  // Lane j goes into state j % parts.
+  DLT_FN void flush(double (*states)[words], int parts) const {
+    for (int j = 0; j < lanes; ++j) {
+      const double one[words] = {above[j], below[j], lost[j]};
+      exact_sums::join(states[j % parts], one);
+    }
+  }
+  DLT_FN void load_from(const double* w, int64_t capacity) {
+    above = load(w);
+    below = load(w + capacity);
+    lost = load(w + 2 * capacity);
+  }
+  DLT_FN void save_to(double* w, int64_t capacity) const {
+    save(w, above);
+    save(w + capacity, below);
+    save(w + 2 * capacity, lost);
+  }
+};
+
+// Sums in lanes. The errors are added up without theirs being kept: the bound has room for as many steps as there were.
+template <int K>
+struct TwoSumLanes {
+  V high[K], low[K], size[K];
+  DLT_FN void clear() {
+    for (int k = 0; k < K; ++k) {
+      high[k] = -V{};
+      low[k] = size[k] = V{};
+    }
+  }
+  // Half of the additions run as FMAs, on the multiply ports.
+  DLT_FN void deposit(int k, V x, const Fused& fused = {}) {
+    const V sum = high[k] + x, part = fused.minus(sum, high[k]);
+    const V error = (high[k] - fused.minus(sum, part)) + fused.minus(x, part);
+    high[k] = sum;
+    low[k] = fused.plus(error, low[k]);
+    size[k] += size_of(error);
+  }
+  // Each lane has taken `steps` elements at most.
+  DLT_FN TwoSum state(int k, int64_t steps) const { return {high[k], low[k], size[k] * (double(steps) * 0x1p-52)}; }
+  // Lane j goes into state j % parts.
+  DLT_FN void flush(double (*states)[words], int parts, int64_t steps) const {
+    TwoSum all = state(0, steps);
+    for (int k = 1; k < K; ++k) all.merge(state(k, steps));
+    all.flush(states, parts);
+  }
+};
+
+template <class T>
+DLT_FN T element(const void* a, int64_t i) {
+  return static_cast<const loose_t<T>*>(a)[i];
+}
+
+// The processor does not read ahead beyond a page of 4 KiB. Past the end too: a prefetch does not fault.
+DLT_FN void prefetch_page(const void* at, int64_t bytes) {
+  const uintptr_t ahead = reinterpret_cast<uintptr_t>(at) + 4096;
+  for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(k)));
+}
+
+template <class T, int PARTS>
+void deposit_all(double (*states)[words], const T* p, int64_t n) {
+  constexpr int K = register_bytes == 64 ? 4 : 2;
+  const Fused fused;
+  int64_t i = 0;
+  if (n >= 2 * K * lanes) {
+    TwoSumLanes<K> local;
+    local.clear();
+    for (; i + K * lanes <= n; i += K * lanes) {
+      prefetch_page(p + i, K * lanes * int64_t(sizeof(T)));
+      for (int k = 0; k < K; ++k) local.deposit(k, load(p + i + k * lanes), fused);
+    }
+    local.flush(states, PARTS, n / (K * lanes) + 1);
+  }
+  for (; i < n; ++i) put(states[i % PARTS], double(element<T>(p, i)));
+}
+
+// The lowest and the highest exponent of floats, zeros left out.
+struct Span {
+  typedef uint32_t U __attribute__((vector_size(register_bytes)));
+  typedef uint32_t loose __attribute__((vector_size(register_bytes), aligned(1), may_alias));
+  static constexpr int lanes = register_bytes / 4;
+  U low, high;
+  DLT_FN void clear() {
+    low = ~U{};
+    high = U{};
+  }
+  DLT_FN void deposit(const float* p) {
+    const U bits = *reinterpret_cast<const loose*>(p) & 0x7fffffffu, less = bits - 1u;
+    low = less < low ? less : low;
+    high = bits > high ? bits : high;
+  }
+  // Sums of fewer than 2^(30 - span) such elements are exact in float64. 99 with infinities and NaN.
+  int span() const {
+    uint32_t least = 0x7f7fffff, most = 0;
+    for (int j = 0; j < lanes; ++j) {
+      least = low[j] < least ? low[j] : least;
+      most = high[j] > most ? high[j] : most;
+    }
+    return most >> 23 == 255 ? 99 : int(most >> 23) - int((least + 1) >> 23);
+  }
+};
+DLT_FN int log2_above(int64_t n) { return n <= 1 ? 0 : 64 - __builtin_clzll(uint64_t(n - 1)); }
+constexpr int spare_bits = 53 - 24;  // of a float in a float64
+// Registers of sums. Where there are 16 registers, four leave room for the spans of exponents.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int sum_registers = 8;
+#else
+constexpr int sum_registers = 4;
+#endif
+
+// A block of floats is added plainly in lanes; the span of exponents says afterwards whether that was exact.
+template <int PARTS>
+void deposit_block(double (*states)[words], const float* p, int64_t n) {
+  constexpr int A = sum_registers, width = A * lanes, S = width / Span::lanes;
+  constexpr bool by_multipliers = register_bytes == 32;  // the units that add convert
+  V sums[A];
+  const Fused fused;
+  Span exponents;
+  exponents.clear();
+  for (int k = 0; k < A; ++k) sums[k] = -V{};
+  int64_t i = 0;
+  for (; i + width <= n; i += width) {
+    prefetch_page(p + i, width * 4);
+    for (int k = 0; k < A; k += 2) {
+      if constexpr (by_multipliers) sums[k] = fused.plus(load(p + i + k * lanes), sums[k]);
+      else sums[k] += load(p + i + k * lanes);
+      sums[k + 1] = fused.plus(load(p + i + (k + 1) * lanes), sums[k + 1]);
+    }
+    for (int k = 0; k < S; ++k) exponents.deposit(p + i + k * Span::lanes);
+  }
+  if (i < n) {
+    float rest[width];
+    for (int64_t k = 0; k < width; ++k) rest[k] = i + k < n ? element<float>(p, i + k) : -0.0f;
+    for (int k = 0; k < A; ++k) sums[k] += load(rest + k * lanes);
+    for (int k = 0; k < S; ++k) exponents.deposit(rest + k * Span::lanes);
+  }
+  const int span = exponents.span();
+  if (span > spare_bits - log2_above((n + width - 1) / width)) return deposit_all<float, PARTS>(states, p, n);
+  if (span <= spare_bits - log2_above(n)) {
+    for (int half = A / 2; half > 0; half /= 2)
+      for (int k = 0; k < half; ++k) sums[k] += sums[k + half];
+    double last[lanes];
+    save(last, sums[0]);
+    for (int half = lanes / 2; half >= PARTS; half /= 2)
+      for (int j = 0; j < half; ++j) last[j] += last[j + half];
+    for (int j = 0; j < PARTS; ++j) put(states[j], last[j]);
+    return;
+  }
+  TwoSumLanes<1> all;
+  all.clear();
+  for (int k = 0; k < A; ++k) all.deposit(0, sums[k], fused);
+  all.flush(states, PARTS, A);
+}
+
+// ---- rows: one state for each column
+
+DLT_FN void deposit_column(double* w, int64_t capacity, int64_t c, double x) {
+  double local[words] = {w[c], w[capacity + c], w[2 * capacity + c]};
+  put(local, x);
+  for (int m = 0; m < words; ++m) w[m * capacity + c] = local[m];
+}
+// The same for columns c, c + 1 ...
+DLT_FN void deposit_columns(double* w, int64_t capacity, int64_t c, V x) {
+  TwoSum local;
+  local.load_from(w + c, capacity);
+  local.deposit(x);
+  local.save_to(w + c, capacity);
+}
+DLT_FN void merge_columns(double* w, int64_t capacity, int64_t c, const TwoSum& other) {
+  TwoSum local;
+  local.load_from(w + c, capacity);
+  local.merge(other);
+  local.save_to(w + c, capacity);
+}
+
+// Several rows at a time: as many streams for the processor to read ahead, and fewer loads and stores of the sums.
+constexpr int rows_together = 8;
+DLT_FN int64_t rows_next(int64_t rows) { return rows < rows_together ? rows : rows_together; }
+
+// ---- states of one sum or of two
+
+template <int SUMS>
+void start_sums(void* states, int64_t capacity, int64_t n) {
+  auto* const w = static_cast<double*>(states);
+  for (int m = 0; m < SUMS * words; ++m)
+    for (int64_t c = 0; c < n; ++c) w[m * capacity + c] = 0.0;
+}
+template <int SUMS>
+void merge_sums(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n) {
+  auto* const w = static_cast<double*>(states);
+  const auto* const others = static_cast<const double*>(from);
+  for (int s = 0; s < SUMS; ++s)
+    for (int64_t c = 0; c < n; ++c) {
+      double local[words], other[words];
+      for (int m = 0; m < words; ++m) {
+        local[m] = w[(s * words + m) * capacity + c];
+        other[m] = others[(s * words + m) * from_capacity + c];
+      }
+      join(local, other);
+      for (int m = 0; m < words; ++m) w[(s * words + m) * capacity + c] = local[m];
+    }
+}
+
+}  // namespace
+}  // namespace dlt::DLT_LEVEL

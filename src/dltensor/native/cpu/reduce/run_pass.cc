@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes one pass: elements are staged where they do not lie as the loops want them, and results or parts of them are tasks
+// for threads.
+#include <string.h>
+
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/op_numbers.h"
+#include "native/cpu/index/kernels.h"
+#include "native/cpu/reduce/reduce_pass.h"
+#include "native/cpu/runtime/engine.h"
+#include "native/cpu/runtime/sizes.h"
+#include "native/cpu/runtime/thread_pool.h"
+#include "native/memory/block.h"
+#include "native/ops/reduce/reductions.h"
+
+namespace dlt {
+namespace {
+
+// Bytes from which a second thread pays: always, and where calls follow one another.
+constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
+constexpr int64_t chunk_bytes = 64 << 10;
+constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
+constexpr int64_t strip_columns = 1024;
+constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
+
+// ---- staging
+
+// n elements `step` bytes apart as contiguous ones, through a pipeline. What needs nothing stays.
+const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_t width, const char* from, int64_t step,
+                    int64_t n, char* moved, char* spare, char* other_spare) {
+  if (step != width) {
+    pass.kernels->copy->moves[width_index(width)](moved, n * width, width, from, 0, step, 1, n);
+    from = moved;
+  }
+  for (int k = 0; k < pipeline.count; ++k) {
+    char* const to = k & 1 ? other_spare : spare;
+    pipeline.loops[k](to, from, nullptr, nullptr, n, 0);
+    from = to;
+  }
+  return from;
+}
+
+// Returns whether elements are used where they lie.
+bool is_direct(const ReducePass& pass, int64_t step) {
+  return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
+}
+
+// n elements from `from` on, `step` apart, contiguous and in the pass's type; masked ones as `blank`. Of sums of products, these
+// and their rests. What needs nothing stays, and no stage either, which may then be null.
+const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
+                   int64_t blank_step, Stage* stage) {
+  if (is_direct(pass, step.in)) return pass.in + from.in;
+  const char* const run = brought(pass, pass.pipeline, pass.in_width, pass.in + from.in, step.in, n, stage->moved,
+                                  stage->spare[0], stage->spare[1]);
+  if (pass.factor != nullptr) {
+    const char* const by = brought(pass, pass.factor_pipeline, pass.factor_width, pass.factor + from.factor, step.factor, n,
+                                   stage->factor[0], stage->factor[1], stage->factor[2]);
+    if (pass.terms != nullptr) pass.terms(stage->products, stage->rests, run, by, n);
+    else find_loop(op_multiply, pass.type)(stage->products, run, by, nullptr, n, 0);
+    return reinterpret_cast<const char*>(stage->products);
+  }
+  if (pass.mask == nullptr) return run;
+  const uint8_t* mask = pass.mask + from.mask;
+  if (step.mask != 1) {
+    pass.kernels->copy->moves[0](reinterpret_cast<char*>(stage->mask), n, 1, reinterpret_cast<const char*>(mask), 0, step.mask, 1, n);
+    mask = stage->mask;
+  }
+  pass.kernels->index->choose[width_index(pass.width)](stage->moved, mask, run, blank, n, blank_step == 0 ? 4 : 0);
+  return stage->moved;
+}
+
+// The place of element `index` of the reduced axes but the last `inner` ones.
+Place place_of(const Axis* axes, int ndim, int64_t index) {
+  Place place;
+  for (int d = ndim - 1; d >= 0; --d) {
+    place = place + index % axes[d].size * axes[d].step;
+    index /= axes[d].size;
+  }
+  return place;
+}
+
+}  // namespace
+
+void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
+              take_run_t take, void* context) {
+  if (pass.reduced_ndim == 0) {
+    if (begin < end) {
+      take(context, staged(pass, place, {pass.in_width, 0, pass.factor_width}, 1, blank, 0, stage), 1, 0);
+      if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, 1, 0);
+    }
+    return;
+  }
+  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
+  const int64_t longest = is_direct(pass, inner.step.in) ? INT64_MAX : pass.factor != nullptr ? product_count : staged_count;
+  for (int64_t at = begin; at < end;) {
+    const int64_t row = at / inner.size, column = at - row * inner.size;
+    const int64_t n = smaller(smaller(inner.size - column, end - at), longest);
+    const Place from = place + place_of(pass.reduced, pass.reduced_ndim - 1, row) + column * inner.step;
+    take(context, staged(pass, from, inner.step, n, blank, 0, stage), n, at);
+    if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, n, at);
+    at += n;
+  }
+}
+
+namespace {
+
+// ---- one task
+
+struct Work {
+  const ReducePass* pass;
+  int64_t strips, strip;  // of the innermost kept axis, when it is read in rows
+  int64_t units;  // results, or strips of them
+  int64_t units_per_task;
+  int64_t parts, part;  // of the reduced elements of one unit, and how many are in each
+  char* partial;  // states of every unit and part, when there are several
+  int64_t slot;  // bytes of the states of a unit
+};
+
+struct RunContext {
+  const ReducePass* pass;
+  void* states;
+  const double* center;
+};
+void take_run(void* context, const void* run, int64_t n, int64_t first) {
+  const auto& c = *static_cast<RunContext*>(context);
+  c.pass->reducer->run(c.states, run, n, first, c.center);
+}
+
+// The value in the place of an element that is masked out: of deviations the center itself.
+void blank_of(const ReducePass& pass, int64_t index, unsigned char* blank, double* centers) {
+  memcpy(blank, pass.identity, 16);
+  if (pass.centers == nullptr) return;
+  const int parts = pass.reducer->parts;
+  for (int k = 0; k < parts; ++k) {
+    centers[k] = pass.centers[index * parts + k];
+    memcpy(blank + 8 * k, &centers[k], 8);
+  }
+}
+
+void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, int64_t end, void* states, Stage* stage) {
+  const int parts = pass.reducer->parts;
+  alignas(16) unsigned char blank[16];
+  double centers[2];
+  blank_of(pass, where.index, blank, centers);
+  pass.reducer->start(states, parts, parts);
+  RunContext context{&pass, states, centers};
+  each_run(pass, where.at, begin, end, blank, stage, take_run, &context);
+}
+
+// Columns of the innermost kept axis from `where` on, rows begin to end of the reduced axes.
+void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int64_t begin, int64_t end, void* states,
+                  int64_t capacity, Stage* stage) {
+  const int parts = pass.reducer->parts;
+  double centers[2 * strip_columns];
+  if (pass.centers != nullptr)
+    for (int64_t c = 0; c < n; ++c)
+      for (int k = 0; k < parts; ++k) centers[c * parts + k] = pass.centers[(where.index + c * where.index_step) * parts + k];
+  const void* const blank = pass.centers != nullptr ? static_cast<const void*>(centers) : pass.identity;
+  const int64_t blank_step = pass.centers != nullptr ? pass.width : 0;
+  pass.reducer->start(states, capacity, n * parts);
+  const auto take_row = [&](const Place& from, int64_t index) {
+    const char* const row = staged(pass, from, where.step, n, blank, blank_step, stage);
+    pass.reducer->rows(states, capacity, row, 0, 1, n * parts, index, centers);
+    if (pass.factor != nullptr && pass.with_rests)
+      pass.reducer->rows(states, capacity, stage->rests, 0, 1, n * parts, index, centers);
+  };
+  if (pass.reduced_ndim == 0) return take_row(where.at, 0);
+  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
+  const bool direct = is_direct(pass, where.step.in);
+  for (int64_t at = begin; at < end;) {
+    const int64_t outer = at / inner.size, first = at - outer * inner.size;
+    const int64_t rows = smaller(inner.size - first, end - at);
+    const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
+    if (direct) pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
+    else
+      for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
+    at += rows;
+  }
+}
+
+// Results to where they belong, as the dtype of `out`.
+void write_results(const ReducePass& pass, const char* results, int64_t n, int64_t out, int64_t step, Stage* stage) {
+  for (int k = 0; k < pass.out_pipeline.count; ++k) {
+    pass.out_pipeline.loops[k](stage->spare[k & 1], results, nullptr, nullptr, n, 0);
+    results = stage->spare[k & 1];
+  }
+  if (step == pass.out_width) memcpy(pass.out + out, results, size_t(n * pass.out_width));
+  else
+    for (int64_t i = 0; i < n; ++i) memcpy(pass.out + out + i * step, results + i * pass.out_width, size_t(pass.out_width));
+}
+
+// The unit's first result: where it is read and written.
+struct Unit {
+  ResultRun where;
+  int64_t n, out, out_step;
+};
+Unit unit_of(const Work& work, int64_t number) {
+  const ReducePass& pass = *work.pass;
+  Unit unit{};
+  unit.n = 1;
+  int axes = pass.kept_ndim;
+  if (pass.columns) {
+    const Axis& inner = pass.kept[--axes];
+    const int64_t strip = number % work.strips;
+    number /= work.strips;
+    unit.n = smaller(work.strip, inner.size - strip * work.strip);
+    unit.where = {strip * work.strip * inner.step, strip * work.strip * inner.index, inner.step, inner.index};
+    unit.out = strip * work.strip * inner.out;
+    unit.out_step = inner.out;
+  }
+  for (int d = axes - 1; d >= 0; --d) {
+    const int64_t i = number % pass.kept[d].size;
+    number /= pass.kept[d].size;
+    unit.where.at = unit.where.at + i * pass.kept[d].step;
+    unit.where.index += i * pass.kept[d].index;
+    unit.out += i * pass.kept[d].out;
+  }
+  return unit;
+}
+
+void reduce_unit(const Work& work, const Unit& unit, int64_t begin, int64_t end, void* states, Stage* stage) {
+  const ReducePass& pass = *work.pass;
+  if (pass.columns) reduce_strip(pass, unit.where, unit.n, begin, end, states, work.strip * pass.reducer->parts, stage);
+  else reduce_one(pass, unit.where, begin, end, states, stage);
+}
+
+// The value that every result takes once more.
+void take_initial(const Work& work, const Unit& unit, void* states) {
+  const ReducePass& pass = *work.pass;
+  if (pass.initial_type < 0) return;
+  const int parts = pass.reducer->parts;
+  const int64_t capacity = pass.columns ? work.strip * parts : parts;
+  alignas(16) char one[36 * 16];
+  pass.reducer->start(one, parts, parts);
+  // Its states are those of every dtype that the body sums or multiplies.
+  pass.kernels->reduce->reducers[pass.body][pass.initial_type].run(one, pass.initial, 1, 0, nullptr);
+  for (int64_t c = 0; c < unit.n; ++c)
+    pass.reducer->join(static_cast<char*>(states) + c * parts * pass.reducer->width, capacity, one, parts, parts);
+}
+
+void end_unit(const Work& work, const Unit& unit, void* states, Stage* stage) {
+  const ReducePass& pass = *work.pass;
+  const int64_t capacity = pass.columns ? work.strip * pass.reducer->parts : pass.reducer->parts;
+  take_initial(work, unit, states);
+  alignas(64) char results[strip_columns * 16];
+  end_results(pass, states, capacity, unit.n, unit.where, stage, results);
+  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
+}
+
+void run_task(void* context, int64_t number) {
+  const Work& work = *static_cast<const Work*>(context);
+  const ReducePass& pass = *work.pass;
+  Stage stage;
+  if (work.parts > 1) {
+    const int64_t part = number % work.parts;
+    const Unit unit = unit_of(work, number / work.parts);
+    const int64_t begin = part * work.part;
+    reduce_unit(work, unit, begin, smaller(begin + work.part, pass.reduced_count), work.partial + number * work.slot, &stage);
+    return;
+  }
+  alignas(64) char states[state_bytes];
+  const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
+  for (int64_t k = first; k < last; ++k) {
+    const Unit unit = unit_of(work, k);
+    reduce_unit(work, unit, 0, pass.reduced_count, states, &stage);
+    end_unit(work, unit, states, &stage);
+  }
+}
+
+void join_parts(const Work& work, Stage* stage) {
+  const ReducePass& pass = *work.pass;
+  const int parts = pass.reducer->parts;
+  const int64_t capacity = pass.columns ? work.strip * parts : parts;
+  for (int64_t k = 0; k < work.units; ++k) {
+    const Unit unit = unit_of(work, k);
+    char* const states = work.partial + k * work.parts * work.slot;
+    alignas(64) char fresh[state_bytes];
+    pass.reducer->start(fresh, capacity, unit.n * parts);
+    for (int64_t p = 0; p < work.parts; ++p)
+      pass.reducer->join(fresh, capacity, states + p * work.slot, capacity, unit.n * parts);
+    end_unit(work, unit, fresh, stage);
+  }
+}
+
+}  // namespace
+
+Status run_pass(const ReducePass& pass) {
+  Work work{};
+  work.pass = &pass;
+  const Reducer& reducer = *pass.reducer;
+  const int64_t per_column = int64_t(reducer.members) * reducer.width * reducer.parts;
+  work.units = pass.kept_count;
+  work.strips = work.strip = 1;
+  if (pass.columns) {
+    const int64_t size = pass.kept[pass.kept_ndim - 1].size;
+    work.strip = smaller(smaller(strip_columns, state_bytes / per_column / 16 * 16), size);
+    // One strip for each thread at least, but whole lines of the cache.
+    work.strips = ceil_divide(size, work.strip);
+    work.units = pass.kept_count / size * work.strips;
+  }
+  if (work.units == 0) return success;
+  work.slot = (per_column * work.strip + 63) / 64 * 64;
+  work.parts = 1;
+  work.units_per_task = work.units;
+  const int64_t bytes = pass.kept_count * pass.reduced_count * pass.in_width;
+  const int threads = num_threads();
+  const bool is_large = bytes >= share_from;
+  if (threads > 1 && (is_large || (bytes >= share_awake_from && in_succession()))) {
+    const int64_t unit_bytes = bytes / work.units;
+    if (work.units >= 4 * threads) {
+      const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
+      work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
+    } else {
+      const bool ordered = reducer.members > 8;  // products in order: whole groups
+      const int64_t parts = is_large ? smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads)
+                                     : smaller(ceil_divide(unit_bytes, least_part_bytes), threads);
+      work.part = ordered ? reductions::product_group : ceil_divide(pass.reduced_count, parts);
+      const int64_t whole = is_large ? 4096 : 512;  // a block of the loops, or what their registers take at a time
+      if (!ordered && !pass.columns) work.part = ceil_divide(work.part, whole) * whole;
+      work.parts = ceil_divide(pass.reduced_count, work.part);
+    }
+  }
+  if (work.parts > 1) {
+    Block* const block = allocate(size_t(work.units * work.parts * work.slot));
+    if (block == nullptr) return no_temporary();
+    BlockRef memory;
+    memory.block = block;
+    work.partial = static_cast<char*>(block->data);
+    parallel(work.units * work.parts, run_task, &work);
+    Stage stage;
+    join_parts(work, &stage);
+    return success;
+  }
+  const int64_t tasks = ceil_divide(work.units, work.units_per_task);
+  if (tasks > 1) parallel(tasks, run_task, &work);
+  else run_task(&work, 0);
+  return success;
+}
+
+}  // namespace dlt

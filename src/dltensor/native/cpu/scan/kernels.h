@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of running sums.
+#pragma once
+#include "native/cpu/runtime/dtype.h"
+#include "native/cpu/runtime/kernels.h"
+
+namespace dlt {
+
+// out[i] = before + (in[0] + ... + in[i]) of one block, rounded to the dtype; returns the sum of the block. `before` is what
+// lies before the block, in two float64, or null. `out` may be `in`, or null where only the sum is wanted. Order: in groups of
+// `scans::group` elements, each gets those at distances 1, 2 and 4 before it; then what the groups before it come to.
+typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const double* before);
+// Sums as that function does, of blocks of `scans::block` elements, one after the other in memory.
+typedef void (*block_sums_t)(double* sums, const void* in, int64_t blocks);
+
+struct ScanKernels {
+  running_sums_t running_sums[computed_types];  // of float32 and float64
+  block_sums_t block_sums[computed_types];  // of the same
+};
+
+}  // namespace dlt

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of sorting and searching over elements or keys of one width.
+#pragma once
+#include "native/cpu/runtime/kernels.h"
+#include "native/ops/keys.h"
+
+namespace dlt {
+
+// Loops of sorting and searching over elements or keys of one width.
+struct SortLoops {
+  void (*keys)(void* keys, const void* in, int64_t n, const KeyForm& form);
+  void (*elements)(void* out, const void* keys, int64_t n, const KeyForm& form);  // the inverse; in place allowed
+  // The place of each of n <= most_ranked keys in their stable order. Both arrays have room for rank_room more bytes.
+  void (*ranks)(void* ranks, const void* keys, int64_t n);
+  // Sorts n <= most_ranked keys by a network, where that is faster than ranks, else null. There is room for most_ranked.
+  void (*network)(void* keys, int64_t n);
+  // Sorts keys by vectorized partitions; `spare` has room for as many. Null where there is none. False when the pivots
+  // were bad: the keys are then in another order.
+  bool (*partitions)(void* keys, void* spare, int64_t n);
+  // Copies the keys from low to high to `out`, which may be `keys`; `below` gets the number of lower ones.
+  int64_t (*between)(const void* keys, int64_t n, uint64_t low, uint64_t high, void* out, int64_t* below);
+  // The number of the `size` sorted keys that are less than each key, or with `after` not greater.
+  void (*bounds)(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after);
+};
+inline constexpr int64_t most_ranked = 128, rank_room = 64;
+
+struct SortKernels {
+  SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
+};
+
+}  // namespace dlt
