@@ -112,7 +112,7 @@ REDUCTION_RESULTS = {
     "index": "int64",
 }
 REDUCTIONS_HEAD = """## Reductions
-The rows of [`reductions.h`](../src/dltensor/native/ops/reduce/reductions.h). Every reduction takes any DLPack object,
+The rows of [`rows.h`](../src/dltensor/native/ops/reduce/rows.h). Every reduction takes any DLPack object,
 `axis` (an integer, a sequence of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
 
 - **Sums and means of floats are exact and rounded once**, those of float16, bfloat16 and complex dtypes too: no
