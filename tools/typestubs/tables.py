@@ -39,7 +39,7 @@ class Tables:
         name = word.removeprefix("DLT_")
         if name in KINDS:
             return [KINDS[name]]
-        text = (self.package / "native/ops/elementwise/ops.h").read_text()
+        text = (self.package / "native/ops/kinds.h").read_text()
         parts = re.search(rf"#define {word} \((.*)\)", text)[1].split(" | ")
         return [KINDS[part.removeprefix("DLT_")] for part in parts]
 

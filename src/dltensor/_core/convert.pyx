@@ -836,15 +836,9 @@ def empty(shape, *, dtype=None, device=None):
     return empty_for("empty", shape, dtype, device)
 
 
-cdef Tensor read_array(object x, str func):
-    """Read an argument: our tensor as it is, the memory of other objects without a copy, numbers and nested sequences.
-
-    The one reader of functions that need no operand: element-wise operations, products and reductions borrow theirs.
-    """
-    cdef Tensor t
-    if type(x) is Tensor:
-        return <Tensor>x
-    t = view_any(x, None, func)
+cdef Tensor read_object(object x, str func):
+    """Read the memory of an object without a copy, numbers and nested sequences."""
+    cdef Tensor t = view_any(x, None, func)
     if t is None and isinstance(x, (float, complex)) and entry_of(x).path == ARRAY:
         t = _from_array(x, None, func)  # numpy.float64 and numpy.complex128 are Python's numbers too
     return _from_numbers(x, None, func) if t is None else t
