@@ -118,18 +118,18 @@ cdef bytes _letter_of(DLDataType dtype, str func):
 cdef bytes _encoded(list pairs):
     """Keys and values in Arrow's encoding: a count, then lengths and bytes, as native int32."""
     cdef int32_t number
-    cdef bytes made = b""
+    cdef bytes result = b""
     for value in (len(pairs), *[item for pair in pairs for item in pair]):
         if isinstance(value, bytes):
             size = len(value)
             if size > INT32_MAX:
                 raise OverflowError(f"a text of {size} bytes; Arrow's metadata has 32-bit lengths")
             number = <int32_t>size
-            made += (<char*>&number)[:sizeof(int32_t)] + value
+            result += (<char*>&number)[:sizeof(int32_t)] + value
         else:
             number = value
-            made += (<char*>&number)[:sizeof(int32_t)]
-    return made
+            result += (<char*>&number)[:sizeof(int32_t)]
+    return result
 
 
 cdef bytes _metadata_of(name, text):
@@ -480,7 +480,7 @@ cdef Tensor _take(ArrowArray* array, _Schema schema, str func):
     """The numbers as a tensor that owns the array. On an error the array is still the caller's."""
     cdef ImportedTensor imported
     cdef ArrowArray[MAX_DIMS] levels
-    cdef Tensor made = Tensor.__new__(Tensor)
+    cdef Tensor result = Tensor.__new__(Tensor)
     cdef int64_t start, stop
     cdef int depth, lists = <int>len(schema.sizes)
     shape, first, count = _find_values(array, schema, levels, func)
@@ -513,8 +513,8 @@ cdef Tensor _take(ArrowArray* array, _Schema schema, str func):
     imported.block = adopt(imported.view.data, array, free_arrow)
     if imported.block == NULL:
         raise MemoryError(f"{func}: allocation failed for a block header")
-    fill_from_import(made, &imported)
-    return made
+    fill_from_import(result, &imported)
+    return result
 
 
 cdef Tensor _as_tensors(Tensor t, _Schema schema, str func):
@@ -795,17 +795,17 @@ cdef Tensor _no_elements(_Schema schema, str func):
 cdef Tensor _joined(list chunks, str func):
     """The elements of tensors, which differ in the first extent only, one after another."""
     cdef int64_t dims[MAX_DIMS]
-    cdef Tensor first = chunks[0], made
+    cdef Tensor first = chunks[0], result
     cdef int i
     for i in range(first.impl.dl.ndim):
         dims[i] = first.impl.dl.shape[i]
     dims[0] = sum([chunk.shape[0] for chunk in chunks])
-    made = new_empty(first.impl.dl.ndim, dims, first.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
+    result = new_empty(first.impl.dl.ndim, dims, first.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
     at = 0
     for chunk in chunks:
-        made[at : at + chunk.shape[0]] = chunk
+        result[at : at + chunk.shape[0]] = chunk
         at += chunk.shape[0]
-    return made
+    return result
 
 
 cdef Tensor _decoded(Tensor t, _Schema schema, object copy, str func):
@@ -830,19 +830,19 @@ cdef Tensor _new_bool(list shape, str func):
 
 cdef Tensor _unpacked(Tensor t, _Schema schema, str func):
     """Booleans that are stored as bits, from the least significant bit of each byte, with a byte each."""
-    cdef Tensor made = _new_bool(schema.shape, func)
-    cdef int64_t i, count = made.size, first = schema.first_bit
+    cdef Tensor result = _new_bool(schema.shape, func)
+    cdef int64_t i, count = result.size, first = schema.first_bit
     cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
-    cdef unsigned char* target = <unsigned char*>made.impl.dl.data
+    cdef unsigned char* target = <unsigned char*>result.impl.dl.data
     with nogil:
         for i in range(count):
             target[i] = source[(first + i) >> 3] >> ((first + i) & 7) & 1
-    return made
+    return result
 
 
 cdef Tensor _as_bool(Tensor t, object copy, str func):
     """Bytes of the extension type bool8, of which every one but 0 is true, as bool: 0 and 1 without a copy."""
-    cdef Tensor made
+    cdef Tensor result
     cdef int64_t i, count = numel(t.impl.dl.ndim, t.impl.dl.shape)
     cdef unsigned char largest = 0
     cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
@@ -851,14 +851,14 @@ cdef Tensor _as_bool(Tensor t, object copy, str func):
         for i in range(count):
             largest |= source[i]
     if largest <= 1 and not copy:
-        made = same_view(t)
-        made.impl.dl.dtype = DLDataType(kDLBool, 8, 1)
-        return made
+        result = same_view(t)
+        result.impl.dl.dtype = DLDataType(kDLBool, 8, 1)
+        return result
     if copy is not None and not copy:
         raise ValueError(f"{func}: a byte of a bool8 array is neither 0 nor 1, which needs a copy, but copy=False")
-    made = _new_bool([count], func)
-    target = <unsigned char*>made.impl.dl.data
+    result = _new_bool([count], func)
+    target = <unsigned char*>result.impl.dl.data
     with nogil:
         for i in range(count):
             target[i] = source[i] != 0
-    return made
+    return result

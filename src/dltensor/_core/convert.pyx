@@ -396,7 +396,7 @@ cdef int _import_after_device(object x, object copy, ImportedTensor* imported, s
 cdef Tensor _moved(Tensor t, object device, object copy, str func):
     """Obey the device and copy arguments of the array API."""
     cdef DLDevice target
-    cdef bint made = False
+    cdef bint result = False
     if device is not None:
         target = read_device(device, func)
         if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
@@ -404,12 +404,12 @@ cdef Tensor _moved(Tensor t, object device, object copy, str func):
                 raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but "
                                   f"copy=False")
             t = on_device(t, device, func)
-            made = True
-    if copy and not made:
+            result = True
+    if copy and not result:
         # By us, whatever the producer says: some set the flag without copying (jax 0.10).
         t = copied(t, func)
-        made = True
-    if made:
+        result = True
+    if result:
         t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
 
@@ -562,7 +562,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     """
     cdef Tensor t
     cdef DLDataType wanted
-    cdef bint made = False
+    cdef bint result = False
     if type(obj) is Tensor and dtype is None and device is None and copy is None:
         return obj
     copy = read_copy_flag(copy, "asarray")
@@ -573,7 +573,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         if copy is not None and not copy:
             raise ValueError(f"asarray: {type(obj).__qualname__} has no memory to share, and copy=False forbids a copy")
         t = _from_numbers(obj, dtype, "asarray")
-        made = True
+        result = True
     if dtype is not None:
         wanted = read_dtype(dtype, "asarray")
         if (wanted.code != t.impl.dl.dtype.code or wanted.bits != t.impl.dl.dtype.bits or
@@ -581,9 +581,9 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
             if copy is not None and not copy:
                 raise ValueError(f"asarray: {t.dtype} to {dtype_of(wanted)} needs a copy, but copy=False")
             t = t.astype(dtype)
-            made = True
-    if device is not None or copy and not made:
-        return _moved(t, device, copy and not made, "asarray")
+            result = True
+    if device is not None or copy and not result:
+        return _moved(t, device, copy and not result, "asarray")
     return t
 
 
@@ -929,7 +929,7 @@ def into(t, kind, /, *, default=None):
     cdef Tensor source
     cdef const TypeEntry* entry
     cdef DLManagedTensorVersioned* managed
-    cdef void* made = NULL
+    cdef void* out = NULL
     if not isinstance(kind, type):
         raise TypeError(f"into: expected a type such as torch.Tensor, got {quoted(kind)}; pass the type of an array, "
                         f"type(x)")
@@ -948,11 +948,11 @@ def into(t, kind, /, *, default=None):
                              source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if managed == NULL:
         raise MemoryError("into: allocation failed for the exported struct")
-    if entry.table.managed_tensor_to_py_object_no_sync(managed, &made) != 0:
+    if entry.table.managed_tensor_to_py_object_no_sync(managed, &out) != 0:
         raise_table_error(kind, "into")
-    if made == NULL:
+    if out == NULL:
         raise BufferError(f"into: the exchange table of {kind.__qualname__} reported success and gave no object")
-    result = <object>made
+    result = <object>out
     Py_DECREF(result)
     return result
 

@@ -411,7 +411,7 @@ cdef tuple _VERSION = DLPACK_VERSION
 
 cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str func):
     cdef PyObject* arguments[4]
-    cdef PyObject* made
+    cdef PyObject* result
     cdef bint legacy = entry.signature == _LEGACY, inside = False, framed = False
     cdef int known = entry.signature, signature = known if not legacy else 2 if stream is None else 0
     refused = None
@@ -420,22 +420,22 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
         arguments[1] = <PyObject*>x
         if signature == 0 and stream is None:
             arguments[2] = <PyObject*>_VERSION
-            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                             <PyObject*>_KEYWORDS)
+            result = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                               <PyObject*>_KEYWORDS)
         elif signature == 0:
             arguments[2] = <PyObject*>stream
             arguments[3] = <PyObject*>_VERSION
-            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                             <PyObject*>_KEYWORDS_STREAM)
+            result = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                               <PyObject*>_KEYWORDS_STREAM)
         elif signature == 1 and stream is not None:
             arguments[2] = <PyObject*>stream
-            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                             <PyObject*>_KEYWORDS_OLD)
+            result = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                               <PyObject*>_KEYWORDS_OLD)
         else:
-            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
-                                             1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
-        if made != NULL:
-            capsule = owned(made)
+            result = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
+                                               1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
+        if result != NULL:
+            capsule = owned(result)
             if not legacy and signature != known and _refuses_itself(type(x), framed):
                 update_entry(type(x), signature, entry.device_agrees)
             return capsule

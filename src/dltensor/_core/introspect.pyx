@@ -202,31 +202,31 @@ cdef dict _read_tensor(DLTensor view, const DLPackVersion* version, uint64_t fla
         else:
             own.append(_own_finding(DLT_RULE_STRIDES_POINTER, "strides", _address(strides_at), "readable memory",
                                     f"address {hex(_address(strides_at))}, where there is none"))
-    made = {
+    result = {
         "data": _address(view.data), "device": (<int32_t>view.device.device_type, view.device.device_id), "ndim": ndim,
         "dtype": (view.dtype.code, view.dtype.bits, view.dtype.lanes),
         "shape": None, "shape_at": _address(shape_at), "strides": None, "strides_at": _address(strides_at),
         "byte_offset": view.byte_offset, "findings": own, "extent": None,
     }
     if view.shape == shape or ndim == 0:
-        made["shape"] = tuple([shape[k] for k in range(ndim)])
+        result["shape"] = tuple([shape[k] for k in range(ndim)])
     if view.strides == strides or ndim == 0 and strides_at != NULL:
-        made["strides"] = tuple([strides[k] for k in range(ndim)])
+        result["strides"] = tuple([strides[k] for k in range(ndim)])
     if own:
-        return made  # the validation would follow the same pointers
+        return result  # the validation would follow the same pointers
     total = dlt_validate_tensor(&view, version, flags, found, FINDINGS)
     for i in range(min(total, <size_t>FINDINGS)):
         own.append(_finding(&found[i], &view))
     if dlt_measure_tensor(&view, flags, &extent) == 0:
-        made["extent"] = {"size": extent.size, "nbytes": extent.nbytes, "low": extent.low, "high": extent.high}
-    return made
+        result["extent"] = {"size": extent.size, "nbytes": extent.nbytes, "low": extent.low, "high": extent.high}
+    return result
 
 
 cdef dict _read_managed(const void* managed, bint versioned):
     """Every field of a managed struct, wherever the address leads."""
     cdef DLManagedTensorVersioned new
     cdef DLManagedTensor old
-    cdef dict made
+    cdef dict result
     head = {"layout": "DLManagedTensorVersioned" if versioned else "DLManagedTensor", "address": _address(managed)}
     if dlt_check_pointer(managed) != 0 or not peek(managed, &new if versioned else <void*>&old,
                                                    sizeof(new) if versioned else sizeof(old)):
@@ -237,9 +237,9 @@ cdef dict _read_managed(const void* managed, bint versioned):
         return head | {"findings": [_own_finding(DLT_RULE_LAYOUT, "capsule", _address(managed),
                                                  "the layout that its name promises", "a struct of the other layout")]}
     if not versioned:
-        made = _read_tensor(old.dl_tensor, NULL, 0)
+        result = _read_tensor(old.dl_tensor, NULL, 0)
         return head | {"version": None, "flags": None, "manager_ctx": _address(old.manager_ctx),
-                       "deleter": _address(<void*>old.deleter)} | made
+                       "deleter": _address(<void*>old.deleter)} | result
     head |= {"version": (new.version.major, new.version.minor), "manager_ctx": _address(new.manager_ctx),
              "deleter": _address(<void*>new.deleter), "flags": new.flags}
     if dlt_check_version(new.version) == 0:
@@ -263,17 +263,17 @@ def read_capsule(capsule):
     what lies there now, which is marked by ``"consumed"`` and carries no findings.
     """
     cdef const char* raw = PyCapsule_GetName(capsule)
-    cdef dict made
+    cdef dict result
     name = None if raw == NULL else (<bytes>raw).decode("utf-8", "replace")
-    made = {"name": name, "consumed": name in ("used_dltensor", "used_dltensor_versioned"),
-            "capsule_destructor": _address(<void*>PyCapsule_GetDestructor(capsule)),
-            "capsule_context": _address(PyCapsule_GetContext(capsule))}
+    result = {"name": name, "consumed": name in ("used_dltensor", "used_dltensor_versioned"),
+              "capsule_destructor": _address(<void*>PyCapsule_GetDestructor(capsule)),
+              "capsule_context": _address(PyCapsule_GetContext(capsule))}
     if name not in ("dltensor", "dltensor_versioned", "used_dltensor", "used_dltensor_versioned"):
-        return made | {"layout": None, "address": _address(PyCapsule_GetPointer(capsule, raw)), "findings": []}
-    made |= _read_managed(PyCapsule_GetPointer(capsule, raw), name.endswith("versioned"))
-    if made["consumed"]:
-        made["findings"] = []
-    return made
+        return result | {"layout": None, "address": _address(PyCapsule_GetPointer(capsule, raw)), "findings": []}
+    result |= _read_managed(PyCapsule_GetPointer(capsule, raw), name.endswith("versioned"))
+    if result["consumed"]:
+        result["findings"] = []
+    return result
 
 
 def discard(capsule):
@@ -310,16 +310,16 @@ cdef object _read_link(const void* address):
         return {"address": _address(address), "version": None, "prev_api": None, "functions": None,
                 "problem": "the address leads to no readable memory"}
     memcpy(functions, &table.managed_tensor_allocator, sizeof(functions))
-    made = {"address": _address(address), "version": (table.header.version.major, table.header.version.minor),
-            "prev_api": _address(table.header.prev_api), "functions": None, "problem": None}
+    result = {"address": _address(address), "version": (table.header.version.major, table.header.version.minor),
+              "prev_api": _address(table.header.prev_api), "functions": None, "problem": None}
     if table.header.version.major != 1:
-        made["problem"] = "another major version, whose functions are unknown"
-        return made
-    made["functions"] = {name: _address(functions[i]) for i, name in enumerate(TABLE_FUNCTIONS)}
+        result["problem"] = "another major version, whose functions are unknown"
+        return result
+    result["functions"] = {name: _address(functions[i]) for i, name in enumerate(TABLE_FUNCTIONS)}
     missing = [name for i, name in enumerate(TABLE_FUNCTIONS) if functions[i] == NULL and i != 3]
     if missing:
-        made["problem"] = f"NULL, which the standard forbids: {', '.join(missing)}"
-    return made
+        result["problem"] = f"NULL, which the standard forbids: {', '.join(missing)}"
+    return result
 
 
 def read_table(value):
@@ -329,13 +329,13 @@ def read_table(value):
     if PyCapsule_CheckExact(value):
         raw = PyCapsule_GetName(value)
         name = None if raw == NULL else (<bytes>raw).decode("utf-8", "replace")
-        made = {"kind": "capsule", "capsule_name": name,
-                "capsule_destructor": _address(<void*>PyCapsule_GetDestructor(value))}
+        result = {"kind": "capsule", "capsule_name": name,
+                  "capsule_destructor": _address(<void*>PyCapsule_GetDestructor(value))}
         at = PyCapsule_GetPointer(value, raw)
         if name != "dlpack_exchange_api":
-            return made | {"chain": [], "problem": f"the capsule is named {name!r}, not 'dlpack_exchange_api'"}
+            return result | {"chain": [], "problem": f"the capsule is named {name!r}, not 'dlpack_exchange_api'"}
     elif type(value) is int and 0 < value < 2**64:
-        made = {"kind": "int", "capsule_name": None, "capsule_destructor": 0}
+        result = {"kind": "int", "capsule_name": None, "capsule_destructor": 0}
         at = <const void*><size_t>value
     else:
         return {"kind": type(value).__qualname__, "capsule_name": None, "capsule_destructor": 0, "chain": [],
@@ -348,7 +348,7 @@ def read_table(value):
                                               for link in chain]) else None
     if at != NULL:
         problem = f"the chain of older tables has more than {LINKS} links, or is a circle"
-    return made | {"chain": chain, "problem": problem}
+    return result | {"chain": chain, "problem": problem}
 
 
 cdef DLPackExchangeAPI* _usable(value, bint borrowing) except? NULL:

@@ -202,16 +202,16 @@ def nbytes(shape, dtype):
     return count
 
 
-cdef int _contiguous(const Dims* shape, bint fortran, Dims* made, str func) except -1:
+cdef int _contiguous(const Dims* shape, bint fortran, Dims* result, str func) except -1:
     """The strides of C or Fortran order; ValueError where int64 cannot count one."""
     cdef Dims ordered = shape[0]
     if fortran:
         _reverse(&ordered)
-    if not checked_strides(ordered.count, ordered.values, made.values):
+    if not checked_strides(ordered.count, ordered.values, result.values):
         _too_large(f"a stride of shape {_tuple(shape)}", func)
-    made.count = ordered.count
+    result.count = ordered.count
     if fortran:
-        _reverse(made)
+        _reverse(result)
     return 0
 
 
@@ -246,11 +246,11 @@ def contiguous_strides(shape, order="C"):
     >>> dl.layout.contiguous_strides((2, 3, 4)), dl.layout.contiguous_strides((2, 3, 4), order="F")
     ((12, 4, 1), (1, 2, 6))
     """
-    cdef Dims dims, made
+    cdef Dims dims, result
     _read_shape(shape, &dims, "contiguous_strides")
     fortran = _is_fortran(order, "contiguous_strides")
-    _contiguous(&dims, fortran, &made, "contiguous_strides")
-    return _tuple(&made)
+    _contiguous(&dims, fortran, &result, "contiguous_strides")
+    return _tuple(&result)
 
 
 def is_contiguous(shape, strides, order="C"):
@@ -340,7 +340,7 @@ def common_shape(str func, shapes, align="trailing"):
     cdef vector[Dims] read
     cdef vector[const int64_t*] pointers
     cdef vector[int] counts
-    cdef Dims one, made
+    cdef Dims one, result
     cdef size_t k
     side = _read_align(align, func)
     for shape in shapes:
@@ -349,24 +349,24 @@ def common_shape(str func, shapes, align="trailing"):
     for k in range(read.size()):
         pointers.push_back(read[k].values)
         counts.push_back(read[k].count)
-    made.count = native_broadcast_shapes(<int>read.size(), counts.data(), pointers.data(), side, made.values)
-    if made.count < 0:
+    result.count = native_broadcast_shapes(<int>read.size(), counts.data(), pointers.data(), side, result.values)
+    if result.count < 0:
         _raise_different([_tuple(&read[k]) for k in range(read.size())], align, func)
-    _count(&made, _byte, "elements", func)
-    return _tuple(&made)
+    _count(&result, _byte, "elements", func)
+    return _tuple(&result)
 
 
 cdef int _raise_different(list shapes, str align, str func) except -1:
     """Name the first dimension in which two extents differ and neither is 1."""
     ndim = max(map(len, shapes))
-    made = [1] * ndim
+    result = [1] * ndim
     for shape in shapes:
         first = ndim - len(shape) if align == "trailing" else 0
         for axis, size in enumerate(shape, first):
-            if size != 1 and made[axis] not in (1, size):
-                raise ValueError(f"{func}: {', '.join(map(str, shapes))} do not broadcast: extents {made[axis]} and "
+            if size != 1 and result[axis] not in (1, size):
+                raise ValueError(f"{func}: {', '.join(map(str, shapes))} do not broadcast: extents {result[axis]} and "
                                  f"{size} meet in dimension {axis} of {ndim} ({align} dimensions aligned)")
-            made[axis] = size if made[axis] == 1 else made[axis]
+            result[axis] = size if result[axis] == 1 else result[axis]
     raise AssertionError(f"{func}: {shapes} broadcast")
 
 
@@ -408,17 +408,17 @@ def broadcast_strides(shape, strides, to, align="trailing"):
 
 def strides_over(str func, shape, strides, to, align="trailing"):
     """Return the strides of `broadcast_strides` on behalf of `func`, which messages name."""
-    cdef Dims dims, given, wanted, made
+    cdef Dims dims, given, wanted, result
     _read_shape(shape, &dims, func)
     _read_strides(strides, &dims, &given, func)
     _read_shape(to, &wanted, func)
     side = _read_align(align, func)
     if not native_broadcast_strides(dims.count, dims.values, given.values, wanted.count, wanted.values, side,
-                                    made.values):
+                                    result.values):
         raise ValueError(f"{func}: shape {_tuple(&dims)} does not broadcast to {_tuple(&wanted)} ({align} dimensions "
                          f"aligned)")
-    made.count = wanted.count
-    return _tuple(&made)
+    result.count = wanted.count
+    return _tuple(&result)
 
 
 def coalesce(shape, strides_per_operand):

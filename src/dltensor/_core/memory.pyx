@@ -144,11 +144,11 @@ def take():
     cdef TraceRecord records[256]
     cdef uint64_t lost = 0, total = 0
     cdef size_t i, n = 256
-    made = []
+    result = []
     while n == 256:
         n = trace_take(records, 256, &lost)
         total += lost
         for i in range(n):
-            made.append((EVENTS[dlt_event_number(records[i])], records[i].block, records[i].managed, records[i].bytes,
-                         records[i].thread, None if records[i].gil < 0 else records[i].gil != 0, records[i].time))
-    return made, total
+            result.append((EVENTS[dlt_event_number(records[i])], records[i].block, records[i].managed, records[i].bytes,
+                           records[i].thread, None if records[i].gil < 0 else records[i].gil != 0, records[i].time))
+    return result, total

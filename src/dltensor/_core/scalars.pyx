@@ -173,9 +173,9 @@ cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offse
         return load_python(view.data, offset, view.dtype, flags, "tolist")
     n = view.shape[axis]
     if axis == view.ndim - 1 and view.dtype.lanes == 1:
-        made = _numbers(view, n, offset, view.strides[axis])
-        if made is not None:
-            return made
+        result = _numbers(view, n, offset, view.strides[axis])
+        if result is not None:
+            return result
     rows = []
     for i in range(n):
         PyErr_CheckSignals()
@@ -191,25 +191,25 @@ cdef list _numbers(const DLTensor* view, int64_t n, int64_t offset, int64_t stri
     cdef float small
     cdef int64_t whole
     cdef const char* data = <const char*>view.data
-    cdef list made
+    cdef list result
     if type == type_float64:
-        made = []
+        result = []
         for i in range(n):
             memcpy(&real, data + (offset + i * stride) * 8, 8)
             check_signals(i)
-            made.append(real)
+            result.append(real)
     elif type == type_float32:
-        made = []
+        result = []
         for i in range(n):
             memcpy(&small, data + (offset + i * stride) * 4, 4)
             check_signals(i)
-            made.append(<double>small)
+            result.append(<double>small)
     elif type == type_int64:
-        made = []
+        result = []
         for i in range(n):
             memcpy(&whole, data + (offset + i * stride) * 8, 8)
             check_signals(i)
-            made.append(whole)
+            result.append(whole)
     else:
-        made = None
-    return made
+        result = None
+    return result

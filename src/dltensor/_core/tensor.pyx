@@ -480,27 +480,27 @@ cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what
 cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func):
     """A tensor in fresh memory whose elements have a byte each where their dtype has fewer bits."""
     cdef DLDataType byte = dtype
-    cdef Tensor made
+    cdef Tensor result
     if dtype.bits >= 8:
         return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), func)
     byte.bits = 8
-    made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), func)
-    made.impl.dl.dtype = dtype
-    made.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    return made
+    result = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), func)
+    result.impl.dl.dtype = dtype
+    result.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return result
 
 
 cdef Tensor copied(Tensor self, str func):
     """The elements in fresh memory, C order, host to host; other devices have their own way."""
-    cdef Tensor made
+    cdef Tensor result
     if not is_host(<int>self.impl.dl.device.device_type):
         return device_operations().copy(self, func)
     if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        made = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, func)
+        result = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, func)
     else:
-        made = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
-    copy_elements(&made.impl.dl, &self.impl.dl, self.impl.flags)
-    return made
+        result = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
+    copy_elements(&result.impl.dl, &self.impl.dl, self.impl.flags)
+    return result
 
 
 cdef int copy_elements(const DLTensor* to, const DLTensor* source, uint64_t flags) except -1:
@@ -596,13 +596,13 @@ cdef object single(Tensor self, str func):
 cdef object as_tuple(int n, const int64_t* numbers):
     """A shape, or strides, as Python shows them."""
     cdef int i
-    cdef tuple made = PyTuple_New(n)
+    cdef tuple result = PyTuple_New(n)
     for i in range(n):
         number = numbers[i]
         value = <object>number
         Py_INCREF(value)
-        PyTuple_SET_ITEM(made, i, value)
-    return made
+        PyTuple_SET_ITEM(result, i, value)
+    return result
 
 
 cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) except -1:

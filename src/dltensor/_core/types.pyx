@@ -62,9 +62,9 @@ class ConformanceWarning(UserWarning):
 
 
 def _enumerate(kind, str name, list members, str doc):
-    made = kind(name, members, module="dltensor")
-    made.__doc__ = doc
-    return made
+    result = kind(name, members, module="dltensor")
+    result.__doc__ = doc
+    return result
 
 
 DeviceType = _enumerate(
@@ -192,14 +192,14 @@ cdef object _cached_dtype(DLDataType value):
     if known is not None:
         return known
     # Without validation: messages have to name what a producer gives, even an invalid type.
-    cdef DType made = DType.__new__(DType, 0, 8, 1)
-    made.value = value
+    cdef DType result = DType.__new__(DType, 0, 8, 1)
+    result.value = value
     # Bounded: a program may use any number of types.
     if len(_by_value) >= 4096:
-        return made
+        return result
     make_immortal(key)  # a search takes a reference to it
-    make_immortal(made)
-    return _by_value.setdefault(key, made)
+    make_immortal(result)
+    return _by_value.setdefault(key, result)
 
 
 cdef str _legal_bits(uint8_t code):
@@ -543,11 +543,11 @@ cdef int _fill_dtypes() except -1:
     cdef DLDataType value
     for i in range(count(dtype_rows)):
         value = DLDataType(code=dtype_rows[i].code, bits=dtype_rows[i].bits, lanes=1)
-        made = _cached_dtype(value)
-        _by_name[sys.intern(dtype_rows[i].name.decode())] = made
+        result = _cached_dtype(value)
+        _by_name[sys.intern(dtype_rows[i].name.decode())] = result
         if value.code < TABLE_CODES:
-            Py_INCREF(made)
-            _named_dtypes[value.code << 8 | value.bits] = <PyObject*>made
+            Py_INCREF(result)
+            _named_dtypes[value.code << 8 | value.bits] = <PyObject*>result
     return 0
 
 _fill_dtypes()
@@ -945,9 +945,9 @@ cdef class Device:
 cdef int _fill_devices() except -1:
     for i in range(count(device_rows)):
         if 0 < device_rows[i].value < TABLE_CODES:
-            made = _cached_device(DLDevice(<DLDeviceType>device_rows[i].value, 0))
-            Py_INCREF(made)
-            _first_devices[device_rows[i].value] = <PyObject*>made
+            result = _cached_device(DLDevice(<DLDeviceType>device_rows[i].value, 0))
+            Py_INCREF(result)
+            _first_devices[device_rows[i].value] = <PyObject*>result
     return 0
 
 _fill_devices()

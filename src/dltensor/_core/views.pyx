@@ -56,7 +56,7 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     cdef int64_t low = offset, high = offset, steps, dims = old.high - old.low
     cdef bint inside = True
     cdef int i
-    cdef Tensor made
+    cdef Tensor result
     place.ndim = read_shape(shape, place.shape, func)
     if read_shape(strides, place.strides, func, strides=True) != place.ndim:
         raise ValueError(f"{func}: shape {tuple(shape)} and strides {tuple(strides)} differ in length")
@@ -80,10 +80,10 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
         raise ValueError(f"{func}: shape {tuple(shape)} with strides {tuple(strides)} from element {offset} leaves "
                          f"the elements {old.low} to {old.high - 1} which the tensor spans")
     place.offset = offset
-    made = view_of(t, &place)
+    result = view_of(t, &place)
     if readonly:
-        made.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
-    return made
+        result.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return result
 
 
 def shares_elements(shape, strides):
@@ -130,17 +130,17 @@ def raw_bytes(Tensor t):
     [1, 0, 2, 0]
     """
     cdef Place place
-    cdef Tensor made
+    cdef Tensor result
     if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         raise ValueError(f"raw_bytes: shape {t.shape} with strides {t.strides} is not contiguous; copy() first")
     place.ndim = 1
     place.offset = 0
     place.shape[0] = t.nbytes
     place.strides[0] = 1
-    made = view_of(t, &place)
-    made.impl.dl.dtype = type_table[type_uint8].dtype
-    made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    return made
+    result = view_of(t, &place)
+    result.impl.dl.dtype = type_table[type_uint8].dtype
+    result.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return result
 
 
 def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
@@ -157,7 +157,7 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     [1, 2]
     """
     cdef Place place
-    cdef Tensor made
+    cdef Tensor result
     cdef DLDataType value = read_dtype(dtype, "from_raw")
     cdef int64_t size, needed, bits = value.bits * value.lanes
     if data.dtype.name != "uint8" or data.impl.dl.ndim != 1 or not data.is_contiguous:
@@ -172,13 +172,13 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
         raise ValueError(f"from_raw: shape {tuple(shape)} of {dtype_of(value)} takes {needed} bytes, got "
                          f"{data.impl.dl.shape[0]}")
     contiguous_strides(place.ndim, place.shape, place.strides)
-    made = view_of(data, &place)
-    made.impl.dl.dtype = value
+    result = view_of(data, &place)
+    result.impl.dl.dtype = value
     if padded:
-        made.impl.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        result.impl.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     if readonly:
-        made.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
-    return made
+        result.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return result
 
 
 def plain_state(Tensor t):
@@ -209,7 +209,7 @@ cdef Tensor _from_bytes(object data, object shape, DLDataType dtype):
     cdef int64_t extents[MAX_DIMS]
     cdef const char* source
     cdef Py_ssize_t nbytes
-    cdef Tensor made
+    cdef Tensor result
     if type(data) is bytes:
         source, nbytes = PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
     elif type(data) is bytearray and PyByteArray_GET_SIZE(data) <= longest_copy:
@@ -222,15 +222,15 @@ cdef Tensor _from_bytes(object data, object shape, DLDataType dtype):
     cdef int64_t size = counted(ndim, extents, dtype, "pickle") * (dtype.bits // 8)
     if size != nbytes:
         raise ValueError(f"pickle: shape {shape} of {dtype_of(dtype)} takes {size} bytes, got {nbytes}")
-    made = new_empty(ndim, extents, dtype, DLDevice(kDLCPU, 0), "pickle")
-    memcpy(made.impl.dl.data, source, size)
-    return made
+    result = new_empty(ndim, extents, dtype, DLDevice(kDLCPU, 0), "pickle")
+    memcpy(result.impl.dl.data, source, size)
+    return result
 
 
 def _rebuild(data, shape, dtype, *layout):
     """Restore a tensor from a pickle. Pickles of tensors name this function."""
     cdef DLDataType value
-    cdef Tensor made
+    cdef Tensor result
     cdef int64_t number
     if type(dtype) is int and not layout:
         number = dtype if 0 <= dtype < 1 << 32 else -1
@@ -238,9 +238,9 @@ def _rebuild(data, shape, dtype, *layout):
             raise ValueError(f"pickle: expected code, bits and lanes of a type in 32 bits, got {quoted(dtype)}")
         value.code, value.bits, value.lanes = number & 255, number >> 8 & 255, number >> 16
         if type(shape) is tuple:
-            made = _from_bytes(data, shape, value)
-            if made is not None:
-                return made
+            result = _from_bytes(data, shape, value)
+            if result is not None:
+                return result
         dtype, layout = (value.code, value.bits, value.lanes), (False, False)
     from .pickling import rebuild
     return rebuild(data, shape, dtype, *layout)
@@ -399,15 +399,15 @@ cdef int _write_exact(Tensor t, DLDataType dtype, int64_t index, object first, o
 
 cdef double _quotient(object above, object below, bint nearest) except? -1:
     """A quotient as the nearest double; else as one that rounds to fewer digits as the quotient itself would."""
-    cdef double made = above / below
-    up, down = made.as_integer_ratio()
+    cdef double result = above / below
+    up, down = result.as_integer_ratio()
     if nearest or up * below == above * down:
-        return made
+        return result
     if up * below > above * down:
-        made = nextafter(made, 0.0)
-    if int(frexp(made)[0] * 2**53) % 2 == 0:
-        made = nextafter(made, inf)
-    return made
+        result = nextafter(result, 0.0)
+    if int(frexp(result)[0] * 2**53) % 2 == 0:
+        result = nextafter(result, inf)
+    return result
 
 
 def reshape_for(str func, Tensor t, shape, copy=None):

@@ -111,11 +111,11 @@ class SafetensorsFormat:
         is_direct = (
             out is not None and out.dtype == dtype and out.is_contiguous and on_host(out) and not _is_padded(out)
         )
-        made = out if is_direct else _fresh(shape, dtype, False)
-        read_into(self._source, memoryview(raw_bytes(made)), self._start + begin, self._header.prefix, add)
+        result = out if is_direct else _fresh(shape, dtype, False)
+        read_into(self._source, memoryview(raw_bytes(result)), self._start + begin, self._header.prefix, add)
         if out is not None and not is_direct:
-            out[...] = made
-        return made
+            out[...] = result
+        return result
 
     def forget_views(self):
         """Drop what refers to the map; it is made again when it is needed."""
@@ -172,14 +172,14 @@ class _Arrays:
         padded, is_plain = dtype.bits < 8, not header.fortran_order or len(header.shape) < 2
         is_direct = (out is not None and is_plain and out.dtype == dtype and out.is_contiguous and on_host(out)
                      and _is_padded(out) == padded)  # fmt: skip
-        made = out if is_direct else _fresh(header.shape[:: 1 if is_plain else -1], dtype, padded)
-        self._read_bytes(name, memoryview(raw_bytes(made)), add)
+        result = out if is_direct else _fresh(header.shape[:: 1 if is_plain else -1], dtype, padded)
+        self._read_bytes(name, memoryview(raw_bytes(result)), add)
         if header.is_swapped:
-            _swap(made)
-        made = made if is_plain else _transposed(made)
+            _swap(result)
+        result = result if is_plain else _transposed(result)
         if out is not None and not is_direct:
-            out[...] = made
-        return made
+            out[...] = result
+        return result
 
     def forget_views(self):
         """Drop what refers to the map: nothing."""
@@ -270,8 +270,8 @@ def load_all(file, names, dtype, device, packed):
         return form.views(file._bytes)
     total = 0 if file._maps() else sum(form.info(name).nbytes for name in wanted)
     with progress(file._source.prefix, total) as add:
-        made = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
-    return made[_ONLY] if form.name == "npy" else made
+        result = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
+    return result[_ONLY] if form.name == "npy" else result
 
 
 def _finished(t, dtype, device, packed):

@@ -140,13 +140,13 @@ cdef class Header:
 
     def views(self, Tensor data):
         """Return all tensors by name, as views of the data."""
-        cdef dict made = {}
+        cdef dict result = {}
         cdef int64_t i = 0
         for name in self.names:
             check_signals(i)
-            made[name] = self._view(data, &self._entries[i])
+            result[name] = self._view(data, &self._entries[i])
             i += 1
-        return made
+        return result
 
     cdef Entry* _find(self, name) except NULL:
         at = self._index.get(name)
@@ -156,7 +156,7 @@ cdef class Header:
 
     cdef Tensor _view(self, Tensor data, Entry* entry):
         cdef Place place
-        cdef Tensor made
+        cdef Tensor result
         cdef int i
         if entry.end > data.impl.dl.shape[0]:
             raise ValueError(f"{self.prefix}: the data has {data.impl.dl.shape[0]} bytes, a tensor ends at {entry.end}")
@@ -165,9 +165,9 @@ cdef class Header:
         for i in range(entry.ndim):
             place.shape[i] = self._dims[entry.dims + i]
         contiguous_strides(place.ndim, place.shape, place.strides)
-        made = view_of(data, &place)
-        made.impl.dl.dtype = _rows[entry.row].dtype
-        return made
+        result = view_of(data, &place)
+        result.impl.dl.dtype = _rows[entry.row].dtype
+        return result
 
     # -- the grammar
 
