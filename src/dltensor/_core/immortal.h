@@ -16,9 +16,9 @@ inline void make_immortal([[maybe_unused]] PyObject* object) noexcept {
 // A function of a module. Each call through its name takes a reference to it, in any thread. Other functions are made
 // without the name of a module.
 inline PyObject* new_function(PyMethodDef* method, PyObject* self, PyObject* module) noexcept {
-  PyObject* made = PyCFunction_NewEx(method, self, module);
-  if (made && module) make_immortal(made);
-  return made;
+  PyObject* function = PyCFunction_NewEx(method, self, module);
+  if (function && module) make_immortal(function);
+  return function;
 }
 
 }  // namespace dlt

@@ -38,13 +38,13 @@ const bool has_key = pthread_key_create(&key, [](void* used) {
 Text& own_text() noexcept {
   static Text shared;
   if (text != nullptr) return *text;
-  auto* made = has_key ? new (std::nothrow) Text : nullptr;
-  if (made != nullptr && pthread_setspecific(key, made) != 0) {
-    delete made;
-    made = nullptr;
+  auto* own = has_key ? new (std::nothrow) Text : nullptr;
+  if (own != nullptr && pthread_setspecific(key, own) != 0) {
+    delete own;
+    own = nullptr;
   }
-  text = made;
-  return made != nullptr ? *made : shared;
+  text = own;
+  return own != nullptr ? *own : shared;
 }
 
 }  // namespace

@@ -202,9 +202,9 @@ class Array {
   /// An array of the same origin around another tensor.
   Array like(Managed tensor) const {
     auto function = detail::present(array_.from_dlpack, "from_dlpack");
-    dlt_array_t made = {};
-    detail::check(function(array_.ptr, tensor.release(), &made), host_, "from_dlpack");
-    return Array(made, host_);
+    dlt_array_t result = {};
+    detail::check(function(array_.ptr, tensor.release(), &result), host_, "from_dlpack");
+    return Array(result, host_);
   }
 
   void reshape(const std::vector<uintptr_t>& shape) { call(array_.reshape, "reshape", array_.ptr, shape.data(), shape.size()); }
@@ -214,15 +214,15 @@ class Array {
   /// `fill` has no dimensions and the dtype of this array; it is consumed.
   Array create(const std::vector<uintptr_t>& shape, Array fill) const {
     auto function = detail::present(array_.create, "create");
-    dlt_array_t made = {};
-    detail::check(function(array_.ptr, shape.data(), shape.size(), fill.release(), &made), host_, "create");
-    return Array(made, host_);
+    dlt_array_t result = {};
+    detail::check(function(array_.ptr, shape.data(), shape.size(), fill.release(), &result), host_, "create");
+    return Array(result, host_);
   }
 
   Array copy(DLDevice device) const {
-    dlt_array_t made = {};
-    call(array_.copy, "copy", array_.ptr, device, &made);
-    return Array(made, host_);
+    dlt_array_t result = {};
+    call(array_.copy, "copy", array_.ptr, device, &result);
+    return Array(result, host_);
   }
   Array copy() const { return copy(device()); }
 

@@ -298,25 +298,25 @@ contains
     type(DLDataType), intent(in) :: dtype
     integer, intent(in) :: shape(:)
     type(c_ptr) :: tensor
-    type(export_context), pointer :: made
+    type(export_context), pointer :: context
     integer(c_int64_t) :: step
     integer :: axis
     tensor = c_null_ptr
     if (size(shape) > DLT_ARRAY_MAX_NDIM) return
-    allocate (made)
+    allocate (context)
     step = 1
     do axis = 1, size(shape)
-      made%shape(axis) = shape(axis)
-      made%strides(axis) = step
+      context%shape(axis) = shape(axis)
+      context%strides(axis) = step
       step = step * max(shape(axis), 1)
     end do
-    made%tensor%version = DLPackVersion()
-    made%tensor%manager_ctx = c_loc(made)
-    made%tensor%deleter = c_funloc(delete_export)
-    made%tensor%flags = 0
-    made%tensor%dl_tensor = DLTensor(data, DLDevice(), size(shape, kind=c_int32_t), dtype, c_loc(made%shape), &
-                                     c_loc(made%strides), 0_c_int64_t)
-    tensor = c_loc(made%tensor)
+    context%tensor%version = DLPackVersion()
+    context%tensor%manager_ctx = c_loc(context)
+    context%tensor%deleter = c_funloc(delete_export)
+    context%tensor%flags = 0
+    context%tensor%dl_tensor = DLTensor(data, DLDevice(), size(shape, kind=c_int32_t), dtype, c_loc(context%shape), &
+                                     c_loc(context%strides), 0_c_int64_t)
+    tensor = c_loc(context%tensor)
   end function
 
   !> An array over memory of the program's, columns first, of the given origin.

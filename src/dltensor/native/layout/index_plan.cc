@@ -90,9 +90,9 @@ struct Builder {
     for (int d = 0; d < plan->spread; ++d) own[d] = plan->spread_shape[d];
     const int ndims[2] = {plan->spread, ndim};
     const int64_t* const both[2] = {own, extents};
-    const int made = broadcast_shapes(2, ndims, both, Align::trailing, plan->spread_shape);
-    if (made < 0) return fail(IndexFault::no_broadcast, item);
-    plan->spread = made;
+    const int spread = broadcast_shapes(2, ndims, both, Align::trailing, plan->spread_shape);
+    if (spread < 0) return fail(IndexFault::no_broadcast, item);
+    plan->spread = spread;
     return true;
   }
   bool add_array(int item, int part, int at, int64_t size, int64_t stride) {

@@ -55,10 +55,10 @@ T opposite(T a) {
 }
 template <class T>
 T one() {
-  T made{};
-  if constexpr (is_real<T>) made = 1;
-  else made.re = 1;
-  return made;
+  T result{};
+  if constexpr (is_real<T>) result = 1;
+  else result.re = 1;
+  return result;
 }
 
 // Rows `row` elements apart, elements of a row `column` elements apart.
@@ -125,9 +125,9 @@ struct Scratch {
     return true;
   }
   Part<T> take(int64_t rows, int64_t columns) {
-    const Part<T> made{next, rows, columns, columns};
+    const Part<T> part{next, rows, columns, columns};
     next += rows * columns;
-    return made;
+    return part;
   }
 };
 

@@ -277,15 +277,15 @@ Status eig(int kind, int64_t n, const void* from, void* values, void* vectors, b
   Pieces pieces;
   const size_t at = pieces.add(n * n, width_of[kind]), right = pieces.add(vectors != nullptr ? n * n : 1, width_of[kind]);
   const size_t re = pieces.add(2 * n, real_width_of[kind]), im = pieces.add(n, real_width_of[kind]);
-  const auto call = [&](void* a, void* made, void* work, int count, void* real, void* imaginary) {
+  const auto call = [&](void* a, void* right_vectors, void* work, int count, void* real, void* imaginary) {
     if (complex)
       reinterpret_cast<void (*)(const char*, const char*, const int*, void*, const int*, void*, void*, const int*, void*,
                                 const int*, void*, const int*, void*, int*, size_t, size_t)>(library->geev[kind])(
-          &none, &job, &size, a, &size, values, nullptr, &one, made, &size, work, &count, real, &info, 1, 1);
+          &none, &job, &size, a, &size, values, nullptr, &one, right_vectors, &size, work, &count, real, &info, 1, 1);
     else
       reinterpret_cast<void (*)(const char*, const char*, const int*, void*, const int*, void*, void*, void*, const int*, void*,
                                 const int*, void*, const int*, int*, size_t, size_t)>(library->geev[kind])(
-          &none, &job, &size, a, &size, real, imaginary, nullptr, &one, made, &size, work, &count, &info, 1, 1);
+          &none, &job, &size, a, &size, real, imaginary, nullptr, &one, right_vectors, &size, work, &count, &info, 1, 1);
   };
   call(nullptr, nullptr, first, query, reals, reals);
   const int count = query_result(kind, first);

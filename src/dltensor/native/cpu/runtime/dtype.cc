@@ -10,13 +10,13 @@ namespace dlt {
 namespace {
 
 constexpr TypesByCode rows_by_code() {
-  TypesByCode made{};
-  for (auto& line : made.row)
+  TypesByCode result{};
+  for (auto& line : result.row)
     for (auto& row : line) row = -1;
-#define DLT_PLACE(name, type, code, bits, format) made.row[code][bits] = type_##name;
+#define DLT_PLACE(name, type, code, bits, format) result.row[code][bits] = type_##name;
   DLT_DTYPES(DLT_PLACE)
 #undef DLT_PLACE
-  return made;
+  return result;
 }
 
 constexpr Kind kind_of(int code) {

@@ -163,10 +163,10 @@ void start_workers(int wanted) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 1 << 20);
-    const bool made = pthread_create(&pool.workers[pool.started], &attributes, worker,
-                                     reinterpret_cast<void*>(intptr_t(pool.started))) == 0;
+    const int error = pthread_create(&pool.workers[pool.started], &attributes, worker,
+                                     reinterpret_cast<void*>(intptr_t(pool.started)));
     pthread_attr_destroy(&attributes);
-    if (!made) break;  // fewer threads, same result
+    if (error != 0) break;  // fewer threads, same result
     ++pool.started;
   }
   if (pool.started > before) keep_off(os::current_processor());  // where they would wait until the caller is preempted

@@ -56,18 +56,18 @@ struct Product2 {
 
 template <class F, int PARTS>
 Product2 product_of(const F* pivots, int64_t n) {
-  Product2 made;
-  if (plain_product<F, PARTS>(pivots, n, &made.re, &made.im)) return made;
-  made.re = 1, made.im = 0;
+  Product2 result;
+  if (plain_product<F, PARTS>(pivots, n, &result.re, &result.im)) return result;
+  result.re = 1, result.im = 0;
   for (int64_t c = 0; c <= n; ++c) {
     double re = double(pivots[c * PARTS]), im = PARTS == 2 ? double(pivots[c * PARTS + (PARTS == 2)]) : 0;
     int e = 0;
     const double most = fabs(re) > fabs(im) ? fabs(re) : fabs(im);
     if (most > 0 && most - most == 0) (void)frexp(most, &e);
-    made.exponent += e;
-    made.times(ldexp(re, -e), ldexp(im, -e));
+    result.exponent += e;
+    result.times(ldexp(re, -e), ldexp(im, -e));
   }
-  return made;
+  return result;
 }
 
 inline double scaled_by_power(double x, int64_t exponent) {

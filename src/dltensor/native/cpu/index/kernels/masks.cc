@@ -176,9 +176,9 @@ DLT_FN char* compress_word(char* to, const char* from, uint64_t word) {
       if constexpr (W == 4) {
         _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(some, _mm512_loadu_si512(at)));
       } else {
-        const __m512i made = _mm512_maskz_compress_epi32(some, load_narrow<W>(at));
-        if constexpr (W == 2) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi32_epi16(0xffff, made));
-        else _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xffff, made));
+        const __m512i packed = _mm512_maskz_compress_epi32(some, load_narrow<W>(at));
+        if constexpr (W == 2) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi32_epi16(0xffff, packed));
+        else _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xffff, packed));
       }
       to += ones(some) * W;
     }
@@ -284,9 +284,9 @@ DLT_FN void expand_word(char* to, const char* from, uint64_t word) {
       if constexpr (W == 4) {
         _mm512_mask_storeu_epi32(at, some, _mm512_maskz_expand_epi32(some, _mm512_loadu_si512(from)));
       } else {
-        const __m512i made = _mm512_maskz_expand_epi32(some, load_narrow<W>(from));
-        if constexpr (W == 2) _mm256_mask_storeu_epi16(at, some, _mm512_maskz_cvtepi32_epi16(0xffff, made));
-        else _mm_mask_storeu_epi8(at, some, _mm512_maskz_cvtepi32_epi8(0xffff, made));
+        const __m512i spread = _mm512_maskz_expand_epi32(some, load_narrow<W>(from));
+        if constexpr (W == 2) _mm256_mask_storeu_epi16(at, some, _mm512_maskz_cvtepi32_epi16(0xffff, spread));
+        else _mm_mask_storeu_epi8(at, some, _mm512_maskz_cvtepi32_epi8(0xffff, spread));
       }
       from += ones(some) * W;
     }

@@ -102,10 +102,10 @@ struct parts<complex_of<T>> {
 // A real number as T; a product.
 template <class T>
 DLT_FN T number(typename parts<T>::F value) {
-  T made{};
-  if constexpr (is_same<typename parts<T>::F, T>::value) made = value;
-  else made.re = value;
-  return made;
+  T result{};
+  if constexpr (is_same<typename parts<T>::F, T>::value) result = value;
+  else result.re = value;
+  return result;
 }
 template <class T>
 DLT_FN T product(T a, T b) {
