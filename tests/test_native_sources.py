@@ -10,7 +10,8 @@ from test_architecture import IMPORT, INCLUDE, PACKAGE, TEXTS, imported
 # -- compile steps ----------------------------------------------------------------------------------------------------
 
 LEVELS = 3  # instruction sets of x86-64 that kernels are compiled for
-# Objects that an edit may compile again: of the tables of operations, and of a noun's header. Shared by all nouns: none.
+# Objects that an edit may compile again, for the tables of operations and headers of a noun. What all nouns share has no
+# limit.
 MOST_OF_NOUN = 25
 MOST = {
     "native/ops/random/draws.h": 10,
@@ -70,7 +71,7 @@ def compile_steps(texts):
 
 
 def limit_of(name):
-    """The most objects that an edit of a header may compile again; None for what all nouns share, and for interfaces."""
+    """The most objects that an edit of a header may compile again; None for shared headers and for interfaces."""
     if name in MOST:
         return MOST[name]
     parts = name.split("/")
@@ -103,7 +104,9 @@ LARGE = {
     "include/dltensor/validate.h": "a library of one header, which users copy",
     "native/cuda/": "kernels and memory of devices, not yet divided",
 }
-NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
+NOT_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M
+)
 BRANCH = re.compile(r"\b(?:if|for|while|case|catch)\b|&&|\|\||\?")
 NO_FUNCTION = re.compile(r"\s*(?:if|for|while|switch|do|else|try|catch|namespace|struct|class|union|enum|extern)\b")
 FUNCTION = re.compile(r"\)\s*(?:const|noexcept|override|mutable|->[^{;]*|:[^{;]*[)}]|\s)*$", re.S)

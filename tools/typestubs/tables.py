@@ -77,9 +77,7 @@ class Tables:
     def reductions(self):
         """The rows of reductions.h by name, with the columns of ``REDUCTIONS``."""
         rows = {}
-        for name, _, kinds, result, empty, takes, text, doc in self.rows(
-            "native/ops/reduce/rows.h", "DLT_REDUCTIONS"
-        ):
+        for name, _, kinds, result, empty, takes, text, doc in self.rows("native/ops/reduce/rows.h", "DLT_REDUCTIONS"):
             words = [word.removeprefix("DLT_TAKES_").lower() for word in takes.split(" | ")]
             order = ("dtype", "correction", "where", "initial", "saturate")
             rows[name] = {

@@ -123,7 +123,8 @@ loop_t find_unlike(const Kernels& kernels, int op, int a, int b, bool* swapped) 
   for (int k = 0; k < unlike_count; ++k) {
     *swapped = a == pairs[k][1] && b == pairs[k][0];
     const int comparison = comparison_of(*swapped ? mirrored_comparison(op) : op);
-    if (*swapped || (a == pairs[k][0] && b == pairs[k][1])) return comparison < 0 ? nullptr : kernels.elementwise->unlike[comparison][k];
+    if (*swapped || (a == pairs[k][0] && b == pairs[k][1]))
+      return comparison < 0 ? nullptr : kernels.elementwise->unlike[comparison][k];
   }
   return nullptr;
 }

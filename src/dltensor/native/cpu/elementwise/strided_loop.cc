@@ -274,7 +274,8 @@ void stream_tile(const Plan& plan, const Tile& tile, const TileCall& call, char*
     run.turns[k] = call.whole ? run.n * call.steps[k] : call.runs[k].row;
   }
   char* const out = w.out.data + tile.offset[0] * w.out.width;
-  if ((reinterpret_cast<uintptr_t>(out) | uintptr_t(call.whole ? 0 : out_step)) % cache_line == 0 && (streams == 2 || !call.whole))
+  if ((reinterpret_cast<uintptr_t>(out) | uintptr_t(call.whole ? 0 : out_step)) % cache_line == 0 &&
+      (streams == 2 || !call.whole))
     if (const streamed_t loop = loop_without_strip(w, *plan.kernels, run, streams == 1); loop != nullptr) {
       const int64_t row_steps[3] = {out_step, call.runs[0].row, call.runs[1].row};
       return loop(out, call.runs[0].data, call.runs[1].data, run.n, rows, row_steps);

@@ -25,7 +25,6 @@ constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t least_streamed_chunk = 256 << 10, most_streamed_chunk = 2 << 20;
 constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles are faster
 
-
 bool has_move_kernel(int64_t width) { return width > 0 && width <= 16 && (width & (width - 1)) == 0; }
 
 // The loops read it where it is.

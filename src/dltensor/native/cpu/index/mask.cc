@@ -12,7 +12,6 @@
 namespace dlt {
 namespace {
 
-
 struct Work {
   const IndexKernels* kernels;
   char* to;

@@ -121,9 +121,9 @@ struct Batches {
   Product first;
   const DLTensor* c;
   const int64_t *a_strides, *b_strides;  // in elements, of the dimensions before the last two
-  int64_t bytes;                         // of an element of a and b
-  int dims;                              // that are counted
-  std::atomic<bool> failed{false};         // for want of memory: nothing else fails once the product has begun
+  int64_t bytes;  // of an element of a and b
+  int dims;  // that are counted
+  std::atomic<bool> failed{false};  // for want of memory: nothing else fails once the product has begun
 };
 
 void multiply_batch(void* context, int64_t index) {
@@ -282,8 +282,8 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
     result.strides = strides;
     result.dtype = type_table[inner].dtype;
   }
-  const Product p{kernel, inner, type, width, matrix_of(result, m, n, width), matrix_of(a, m, depth, bytes),
-                  matrix_of(b, depth, n, bytes)};
+  const Product p{
+      kernel, inner, type, width, matrix_of(result, m, n, width), matrix_of(a, m, depth, bytes), matrix_of(b, depth, n, bytes)};
   const Status status = stack.is_stack ? multiply_stack({p, &result, stack.a, stack.b, bytes, d}) : multiply(p);
   return in_place || !status.ok() ? status : finish_scaled(c, result, inner, alpha, beta);
 }

@@ -62,7 +62,8 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
   if (pass.mask == nullptr) return run;
   const uint8_t* mask = pass.mask + from.mask;
   if (step.mask != 1) {
-    pass.kernels->copy->moves[0](reinterpret_cast<char*>(stage->mask), n, 1, reinterpret_cast<const char*>(mask), 0, step.mask, 1, n);
+    pass.kernels->copy->moves[0](reinterpret_cast<char*>(stage->mask), n, 1, reinterpret_cast<const char*>(mask), 0, step.mask,
+                                 1, n);
     mask = stage->mask;
   }
   pass.kernels->index->choose[width_index(pass.width)](stage->moved, mask, run, blank, n, blank_step == 0 ? 4 : 0);

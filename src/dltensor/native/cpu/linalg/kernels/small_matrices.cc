@@ -68,7 +68,7 @@ constexpr bool sides_apart = true;
 #define DLT_BY_SIDE(name)                                                     \
   template <class E>                                                          \
   void name(void* a, void* b, void* c, int n, int k, int64_t count) {         \
-    constexpr int step = pack<typename E::Float>::lanes;                  \
+    constexpr int step = pack<typename E::Float>::lanes;                      \
     for (int64_t at = 0; at < groups<typename E::Float>(count); at += step) { \
       if constexpr (sides_apart && E::parts == 1) switch (n) {                \
           case 2: name##_lanes<2, E>(a, b, c, n, k, at); continue;            \

@@ -52,7 +52,9 @@ DLT_FN V plus_square(V sum, V x) {
 // Sums whose additions were rounded, `steps` in a row at most, are near well_conditioned where they leave a sixteenth of the squares as
 // deviation: the variance of all elements together is not less than what the blocks have within themselves. Then 2^-40 of it
 // is in doubt. False with infinities and NaN.
-DLT_FN bool is_well_conditioned(double count, double sum, double squares) { return count * squares - sum * sum >= count * squares / 16; }
+DLT_FN bool is_well_conditioned(double count, double sum, double squares) {
+  return count * squares - sum * sum >= count * squares / 16;
+}
 DLT_FN double sum_in_doubt(double count, double squares, double steps) {
   return steps * 0x1p-53 * __builtin_sqrt(count * squares);  // not less than the sum of the magnitudes
 }
