@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/ops/elementwise/ops.h"
 
 #include "native/cuda/compile/compiler.h"

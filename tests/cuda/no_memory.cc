@@ -15,6 +15,7 @@
 #include <new>
 #include <vector>
 
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/ops/elementwise/ops.h"
 #include "native/cuda/compile/compiler.h"
 #include "native/cuda/runtime/engine.h"
