@@ -19,7 +19,7 @@ import arrow_structs
 import numpy as np
 
 import dltensor as dl
-from dltensor._ops.reductions import REDUCTIONS
+from dltensor._ops.reduce import REDUCTIONS
 
 HUGE = 2**58
 X = dl.asarray([[1.0, 2.0], [3.0, 4.0]])

@@ -68,8 +68,8 @@ def test_examples_of_operations_show_values():
 
 
 def test_examples_of_reductions_show_values():
+    from dltensor._ops.reduce import REDUCTIONS
     from dltensor._ops.reduction_docs import EXAMPLES
-    from dltensor._ops.reductions import REDUCTIONS
 
     assert set(REDUCTIONS) == set(EXAMPLES)
     assert all(f">>> dl.{name}(" in row_docstring(name) for name in REDUCTIONS)

@@ -21,7 +21,7 @@ from children import MODULES
 
 import dltensor as dl
 from dltensor._core.types import COMPUTED
-from dltensor._ops.reductions import REDUCTIONS
+from dltensor._ops.reduce import REDUCTIONS
 
 EXACT = Path(__file__).parent.parent / "fuzz" / "exact_reductions.py"
 spec = importlib.util.spec_from_file_location("exact_reductions", EXACT)

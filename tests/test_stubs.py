@@ -16,7 +16,7 @@ from native_tools import has_own_files
 
 import dltensor as dl
 from dltensor import typing as dlt
-from dltensor._ops.reductions import REDUCTIONS
+from dltensor._ops.reduce import REDUCTIONS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dltensor"
@@ -344,7 +344,7 @@ def test_the_tool_imports_nothing_of_the_package():
     [
         ("_core/convert.pyx", "    shape : int or sequence of int\n", "", "empty: shape has no type in the docstring"),
         ("_ops/sets.pyx", "x : array_like\n", "x : arraylike\n", "no annotation for the words arraylike"),
-        ("_ops/searching.pyx", "    Returns\n    -------\n    Tensor\n", "", "has no Returns section"),
+        ("_ops/search.pyx", "    Returns\n    -------\n    Tensor\n", "", "has no Returns section"),
         ("_core/tensor.pyx", "def ndim(self) -> int:", "def ndim(self):", "Tensor.ndim: the property has no type"),
         ("_core/tensor.pyx", "-> Flags:", "-> Flag:", "the name Flag comes from no known module"),
     ],

@@ -4,8 +4,8 @@
 
 A line of a docstring that is a reference in braces stands for text of another docstring of the package:
 
-``{gather.take}``
-    the whole docstring of the function `take` of gather.pyx, from its summary to its example
+``{index.take}``
+    the whole docstring of the function `take` of index.pyx, from its summary to its example
 ``{fft: Returns, Raises}``
     these sections of `fft`, with their titles
 ``{fft: n, axis, ValueError}``
@@ -14,7 +14,7 @@ A line of a docstring that is a reference in braces stands for text of another d
     the first lines of a section, without its title
 
 The name is that of a function or a class, or ``Class.method``, of the same file; that of another file comes after the
-name of the file: ``{sorting.sort}``. Where a method copies from a function, the first parameter is left out and becomes
+name of the file: ``{sort.sort}``. Where a method copies from a function, the first parameter is left out and becomes
 "the tensor"; other parameters that the method lacks are left out, with the sentences that name them; and in examples
 ``dl.take(x, 0)`` becomes ``x.take(0)``.
 

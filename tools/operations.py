@@ -11,8 +11,8 @@ from pathlib import Path
 
 import dltensor as dl
 from dltensor._core.types import COMPUTED, DTYPES
-from dltensor._ops import closeness, contractions, nan_reductions, scans, statistics
-from dltensor._ops.reductions import REDUCTIONS
+from dltensor._ops import closeness, contractions, nan_reductions, scan, statistics
+from dltensor._ops.reduce import REDUCTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
@@ -163,7 +163,7 @@ print(dl.cumulative_max(dl.asarray([2, 5, 1])).tolist(), dl.allclose(x, x + 1e-7
 [2, 5, 5] True 2.3333332538604736
 ```
 """
-DERIVED = (scans, nan_reductions, contractions, statistics, closeness)
+DERIVED = (scan, nan_reductions, contractions, statistics, closeness)
 
 
 def derived():

@@ -55,7 +55,7 @@ from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
 from ._ops.elementwise import OPS
 from ._ops.elementwise import __all__ as _OPERATIONS
-from ._ops.gather import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
+from ._ops.index import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
 from ._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -78,12 +78,12 @@ from ._ops.matmul import gemm, matmul
 from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.quantiles import histogram, median, quantile
-from ._ops.reductions import *  # noqa: F403  one name per row of reductions.h
-from ._ops.reductions import __all__ as _REDUCTIONS
-from ._ops.scans import cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
-from ._ops.searching import bincount, searchsorted
+from ._ops.reduce import *  # noqa: F403  one name per row of reductions.h
+from ._ops.reduce import __all__ as _REDUCTIONS
+from ._ops.scan import cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
+from ._ops.search import bincount, searchsorted
 from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from ._ops.sorting import argsort, sort, top_k
+from ._ops.sort import argsort, sort, top_k
 from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
 from .inspection import inspect, validate
 from .inspection.adapter import adapt

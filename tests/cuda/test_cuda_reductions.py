@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
-REDUCTIONS = pytest.importorskip("dltensor._ops.reductions").REDUCTIONS
+REDUCTIONS = pytest.importorskip("dltensor._ops.reduce").REDUCTIONS
 
 import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
 

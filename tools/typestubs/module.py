@@ -181,7 +181,7 @@ class Stub:
             yield from self.enumerations()
         if self.name == "_ops/elementwise":
             functions = self.tables.described("operation_docs", "described", self.tables.operations.values())
-        elif self.name == "_ops/reductions":
+        elif self.name == "_ops/reduce":
             functions = self.tables.described("reduction_docs", "described_reduction", self.tables.reductions.values())
         else:
             functions = []

@@ -27,7 +27,7 @@ def stub(package):
         "DTYPES": tables.dtypes, "_OPERATIONS": [name for name in tables.operations if name != "clip"],
         "_REDUCTIONS": list(tables.reductions),
     }  # fmt: skip
-    stars = {"_ops.elementwise": lists["_OPERATIONS"], "_ops.reductions": lists["_REDUCTIONS"]}
+    stars = {"_ops.elementwise": lists["_OPERATIONS"], "_ops.reduce": lists["_REDUCTIONS"]}
     modules, renamed, kinds, public = {}, {}, {}, []
     for node in ast.parse((package / "__init__.py").read_text()).body:
         if isinstance(node, ast.ImportFrom):

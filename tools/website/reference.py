@@ -35,12 +35,13 @@ TITLES = {
     "dtypes": "dtypes and devices",
     "promotion": "dtypes and devices",
     "types": "dtypes and devices",
-    "gather": "index arrays",
+    "index": "index arrays",
     "layout": "manipulation",
     "memory": "threads and memory",
     "nan reductions": "reductions without NaN",
-    "scans": "scans and differences",
-    "searching": "searching and counting",
+    "scan": "scans and differences",
+    "search": "searching and counting",
+    "sort": "sorting",
 }
 GROUP_OF = {
     **dict.fromkeys(("cpu_features", "num_threads", "set_num_threads"), "threads and memory"),
@@ -108,7 +109,7 @@ def kind(thing):
 
 def groups():
     """Return the public names of dltensor by group, in the order of the page."""
-    from dltensor._ops.reductions import REDUCTIONS
+    from dltensor._ops.reduce import REDUCTIONS
 
     declared_in, found = _stub_of(), {}
     for name in sorted(dl.__all__, key=str.lower):

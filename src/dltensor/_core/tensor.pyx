@@ -1400,14 +1400,14 @@ cdef class Tensor:
     # elements chosen
 
     def take(self, indices: TensorLike | Sequence[int] | int, axis=None):
-        """{gather.take}"""
+        """{index.take}"""
         return operations.take(self, indices, axis)
 
     def nonzero(self):
-        """{gather.nonzero}"""
+        """{index.nonzero}"""
         return operations.nonzero(self)
 
-    # The reductions (sum, mean, max ...) are methods that _ops/reductions.pyx adds, one for each row of
+    # The reductions (sum, mean, max ...) are methods that _ops/reduce.pyx adds, one for each row of
     # native/ops/reduce/reductions.h, as it makes the functions of the same names.
 
     def cumsum(self, axis=None, *, dtype=None, out=None):
@@ -1417,16 +1417,16 @@ cdef class Tensor:
         ----------
         axis : int, optional
             Dimension to add along; None takes all elements in C order.
-        {scans.cumulative_sum: dtype, out}
+        {scan.cumulative_sum: dtype, out}
 
-        {scans.cumulative_sum: Returns}
+        {scan.cumulative_sum: Returns}
 
         Raises
         ------
-        {scans.cumulative_sum: TypeError, IndexError}
+        {scan.cumulative_sum: TypeError, IndexError}
         ValueError
             `out` is read-only or has another shape.
-        {scans.cumulative_sum: DeviceError}
+        {scan.cumulative_sum: DeviceError}
 
         Examples
         --------
@@ -1802,15 +1802,15 @@ cdef class Tensor:
     def sort(self, *, axis=-1, descending=False, stable=True):
         """Return a new tensor with the elements sorted along an axis. The tensor itself does not change.
 
-        {sorting.sort: Parameters, Returns, Raises, See Also, Notes, Examples}
+        {sort.sort: Parameters, Returns, Raises, See Also, Notes, Examples}
         """
-        from .._ops.sorting import sort
+        from .._ops.sort import sort
 
         return sort(self, axis=axis, descending=descending, stable=stable)
 
     def argsort(self, *, axis=-1, descending=False, stable=True):
-        """{sorting.argsort}"""
-        from .._ops.sorting import argsort
+        """{sort.argsort}"""
+        from .._ops.sort import argsort
 
         return argsort(self, axis=axis, descending=descending, stable=stable)
 

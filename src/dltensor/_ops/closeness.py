@@ -7,7 +7,7 @@ from .._core.convert import asarray, empty_for
 from .._core.tensor import Tensor
 from .._core.views import on_host
 from . import elementwise as ops
-from . import reductions
+from . import reduce
 from .dtypes import isdtype
 from .promotion import num_threads, result_type
 
@@ -173,9 +173,9 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     rtol, atol = _tolerance(rtol, a), _tolerance(atol, a)
     blocks = _blocks(a, b) if isinstance(rtol, float) and isinstance(atol, float) else []
     if not blocks:
-        return bool(reductions.all(reductions.computable(_close(a, b, rtol, atol, equal_nan, None), "allclose")))
+        return bool(reduce.all(reduce.computable(_close(a, b, rtol, atol, equal_nan, None), "allclose")))
     a, b = a.reshape((-1,)), b.reshape((-1,))
-    return all(bool(reductions.all(_close(a[block], b[block], rtol, atol, equal_nan, None))) for block in blocks)
+    return all(bool(reduce.all(_close(a[block], b[block], rtol, atol, equal_nan, None))) for block in blocks)
 
 
 def array_equal(a, b, /, equal_nan=False):
@@ -218,4 +218,4 @@ def array_equal(a, b, /, equal_nan=False):
     same = ops.equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
-    return bool(reductions.all(reductions.computable(same, "array_equal")))
+    return bool(reduce.all(reduce.computable(same, "array_equal")))

@@ -29,7 +29,7 @@ from .matmul import matmul
 from .arguments import written
 from .engine import check_computes
 from .promotion import common_dtype
-from .reductions import rounded_sum, sum
+from .reduce import rounded_sum, sum
 
 __all__ = ["tensordot", "vecdot"]
 

@@ -10,7 +10,7 @@ from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
-from . import reductions
+from . import reduce
 from .arguments import output_of, written
 from .casting import copy
 from .elementwise import multiply, not_equal, subtract
@@ -108,7 +108,7 @@ def _summed(t, labels, kept):
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not axes:
         return t, labels
-    return reductions.sum(t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
+    return reduce.sum(t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
 
 
 def _aligned(t, labels, order):

@@ -5,7 +5,7 @@ from .._core.convert import asarray
 from .._core.indexing import axes_of, axis_of, integer_of
 from .._core.views import on_host
 from . import elementwise as ops
-from . import reductions
+from . import reduce
 from .arguments import written
 from .casting import where
 from .dtypes import isdtype
@@ -68,7 +68,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     Tensor(3., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
-    return reductions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
+    return reduce.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
 def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
@@ -108,7 +108,7 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     Tensor(1.5, shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
-    return reductions.mean(x, axis=axis, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
+    return reduce.mean(x, axis=axis, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
 
 
 def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
@@ -144,7 +144,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     >>> dl.nanvar(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _spread(reductions.var, x, axis, correction, keepdims, out, dtype)
+    return _spread(reduce.var, x, axis, correction, keepdims, out, dtype)
 
 
 def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
@@ -167,7 +167,7 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     >>> dl.nanstd(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _spread(reductions.std, x, axis, correction, keepdims, out, dtype)
+    return _spread(reduce.std, x, axis, correction, keepdims, out, dtype)
 
 
 def _spread(reduction, x, axis, correction, keepdims, out, dtype):
@@ -212,7 +212,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmax(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
-    return _extreme(reductions.max, -float("inf"), asarray(x), axis, keepdims, out)
+    return _extreme(reduce.max, -float("inf"), asarray(x), axis, keepdims, out)
 
 
 def nanmin(x, /, *, axis=None, keepdims=False, out=None):
@@ -235,7 +235,7 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmin(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _extreme(reductions.min, float("inf"), asarray(x), axis, keepdims, out)
+    return _extreme(reduce.min, float("inf"), asarray(x), axis, keepdims, out)
 
 
 def _extreme(reduction, initial, x, axis, keepdims, out):
@@ -246,11 +246,11 @@ def _extreme(reduction, initial, x, axis, keepdims, out):
         return reduction(x, axis=axis, keepdims=keepdims, out=out)
     # `plain` is NaN where anything is, so also where nothing else is. A device is not waited for.
     plain = reduction(x, axis=axis, keepdims=keepdims)
-    if on_host(x) and not reductions.any(ops.isnan(plain)):
+    if on_host(x) and not reduce.any(ops.isnan(plain)):
         return written(plain, out, reduction.__name__)
     kept = _not_nan(x)
     found = reduction(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
-    result = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
+    result = where(reduce.any(kept, axis=axis, keepdims=keepdims), found, plain)
     return written(result, out, reduction.__name__)
 
 

@@ -15,16 +15,16 @@ from . import (
     contractions,
     creation,
     einsum,
-    gather,
+    index,
     manipulation,
     nan_reductions,
     numpy_results,
     quantiles,
-    reductions,
-    scans,
-    searching,
+    reduce,
+    scan,
+    search,
     sets,
-    sorting,
+    sort,
     statistics,
 )
 from . import elementwise as _functions
@@ -186,11 +186,11 @@ def _where(condition, x=None, y=None):
 
 def _take(a, indices, axis=None):
     a = asarray(a)
-    return gather.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0)
+    return index.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0)
 
 
 def _take_along_axis(arr, indices, axis=-1):
-    return gather.take_along_axis(arr, indices, axis=axis)
+    return index.take_along_axis(arr, indices, axis=axis)
 
 
 def _triangle(function):
@@ -234,7 +234,7 @@ def _reduction(function, *, dtype=False, initial=False):
 
 
 def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
-    return reductions.mean(asarray(a), axis=axis, keepdims=keepdims, **_given(dtype=dtype, out=out, where=where))
+    return reduce.mean(asarray(a), axis=axis, keepdims=keepdims, **_given(dtype=dtype, out=out, where=where))
 
 
 def _deviation(function):
@@ -264,12 +264,12 @@ def _flat(a, axis):
 
 def _sort(a, axis=-1, kind=None, *, stable=None):
     a, axis = _flat(a, axis)
-    return sorting.sort(a, axis=axis)
+    return sort.sort(a, axis=axis)
 
 
 def _argsort(a, axis=-1, kind=None, *, stable=None):
     a, axis = _flat(a, axis)
-    return sorting.argsort(a, axis=axis)
+    return sort.argsort(a, axis=axis)
 
 
 def _quantile(a, q, axis=None, method="linear", keepdims=False):
@@ -325,26 +325,26 @@ def _dot(a, b, out=None):
 
 # Functions of NumPy by name, with the corresponding function and the parameters that both have.
 _BY_NAME = {
-    "all": _reduction(reductions.all),
+    "all": _reduction(reduce.all),
     "allclose": lambda a, b, rtol=1e-05, atol=1e-08, equal_nan=False: closeness.allclose(a, b, rtol, atol, equal_nan),
-    "any": _reduction(reductions.any),
+    "any": _reduction(reduce.any),
     "array_equal": lambda a1, a2, equal_nan=False: closeness.array_equal(a1, a2, equal_nan),
-    "argmax": _index_of(reductions.argmax),
-    "argmin": _index_of(reductions.argmin),
+    "argmax": _index_of(reduce.argmax),
+    "argmin": _index_of(reduce.argmin),
     "argsort": _argsort,
     "astype": lambda x, dtype, *, copy=True: astype(x, dtype, copy=copy),
-    "bincount": lambda x, /, weights=None, minlength=0: searching.bincount(x, weights, minlength),
+    "bincount": lambda x, /, weights=None, minlength=0: search.bincount(x, weights, minlength),
     "average": _average,
     "broadcast_arrays": lambda *args: manipulation.broadcast_arrays(*args),
     "broadcast_to": lambda array, shape: manipulation.broadcast_to(array, shape),
     "clip": _clip,
     "concatenate": lambda arrays, axis=0: manipulation.concat(arrays, axis=axis),
     "copy": lambda a: copy(a),
-    "count_nonzero": lambda a, axis=None, *, keepdims=False: reductions.count_nonzero(
+    "count_nonzero": lambda a, axis=None, *, keepdims=False: reduce.count_nonzero(
         asarray(a), axis=axis, keepdims=keepdims
     ),
-    "cumprod": _scan(scans.cumprod),
-    "cumsum": _scan(scans.cumsum),
+    "cumprod": _scan(scan.cumprod),
+    "cumsum": _scan(scan.cumsum),
     "diff": _diff,
     "dot": _dot,
     "einsum": lambda *operands, out=None, optimize=True: einsum.einsum(*operands, out=out, optimize=optimize),
@@ -357,9 +357,9 @@ _BY_NAME = {
     ),
     "imag": lambda val: _functions.imag(val),
     "isclose": lambda a, b, rtol=1e-05, atol=1e-08, equal_nan=False: closeness.isclose(a, b, rtol, atol, equal_nan),
-    "max": _reduction(reductions.max, initial=True),
+    "max": _reduction(reduce.max, initial=True),
     "mean": _mean,
-    "min": _reduction(reductions.min, initial=True),
+    "min": _reduction(reduce.min, initial=True),
     "isin": _isin,
     "matrix_transpose": lambda x: manipulation.matrix_transpose(x),
     "median": lambda a, axis=None, *, keepdims=False: quantiles.median(a, axis=axis, keepdims=keepdims),
@@ -372,10 +372,10 @@ _BY_NAME = {
     "nansum": _nan_sum,
     "nanvar": _nan_deviation(nan_reductions.nanvar),
     "ndim": lambda a: asarray(a).ndim,
-    "nonzero": lambda a: gather.nonzero(a),
+    "nonzero": lambda a: index.nonzero(a),
     "ones_like": _like(creation.ones_like),
     "outer": _outer,
-    "prod": _reduction(reductions.prod, dtype=True),
+    "prod": _reduction(reduce.prod, dtype=True),
     "quantile": _quantile,
     "ptp": _extreme(statistics.ptp),
     "real": lambda val: _functions.real(val),
@@ -383,7 +383,7 @@ _BY_NAME = {
     "reshape": lambda a, shape, order="C", *, copy=None: manipulation.reshape(a, shape, copy=copy, order=order),
     "roll": lambda a, shift, axis=None: manipulation.roll(a, shift, axis=axis),
     "round": _round,
-    "searchsorted": lambda a, v, side="left", sorter=None: searching.searchsorted(
+    "searchsorted": lambda a, v, side="left", sorter=None: search.searchsorted(
         _read(a), _read(v), side=side, sorter=sorter
     ),
     "shape": lambda a: asarray(a).shape,
@@ -393,9 +393,9 @@ _BY_NAME = {
     "stack": lambda arrays, axis=0: manipulation.stack(arrays, axis=axis),
     "take": _take,
     "take_along_axis": _take_along_axis,
-    "std": _deviation(reductions.std),
+    "std": _deviation(reduce.std),
     "swapaxes": _swapaxes,
-    "sum": _reduction(reductions.sum, dtype=True),
+    "sum": _reduction(reduce.sum, dtype=True),
     "tensordot": lambda a, b, axes=2: contractions.tensordot(_read(a), _read(b), axes=axes),
     "tile": lambda A, reps: manipulation.tile(A, reps),
     "transpose": _transpose,
@@ -406,7 +406,7 @@ _BY_NAME = {
     "unique_inverse": lambda x: sets.unique_inverse(x),
     "unique_values": lambda x: sets.unique_values(x),
     "unstack": lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis),
-    "var": _deviation(reductions.var),
+    "var": _deviation(reduce.var),
     "where": _where,
     "zeros_like": _like(creation.zeros_like),
 }

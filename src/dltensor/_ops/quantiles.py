@@ -7,16 +7,16 @@ from math import isfinite as is_finite
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
-from . import reductions
+from . import reduce
 from .casting import astype, where
 from .contractions import exact_products
 from .creation import full, linspace, zeros
 from .dtypes import isdtype
 from .elementwise import add, bitwise_and, divide, isfinite, less, multiply, subtract
 from .manipulation import moveaxis, reshape, stack
-from .reductions import dtype_of_statistic, rounded_sum
-from .searching import count_between
-from .sorting import statistics_of_order
+from .reduce import dtype_of_statistic, rounded_sum
+from .search import count_between
+from .sort import statistics_of_order
 
 # Place in the order, from 0, of a quantile of n elements: n * q + alpha + q * (1 - alpha - beta) - 1.
 _CONTINUOUS = {
@@ -117,7 +117,7 @@ def _quantiles(x, places, axis, dtype):
         at = wanted.index(place)
         if part == 0.5 or part == 0:  # a mean, which is 0.0 where elements are -0.0
             pair = found[(*before, slice(at, at + 1 + (part > 0)))]
-            results.append(reductions.mean(pair, axis=axis, dtype=dtype))
+            results.append(reduce.mean(pair, axis=axis, dtype=dtype))
         else:
             results.append(_between(found[(*before, at)], found[(*before, at + 1)], part, dtype))
     return results
@@ -229,7 +229,7 @@ def _edges(x, bins, limits):
     if bins < 1:
         raise ValueError(f"histogram: bins must be at least 1, got {bins}")
     if limits is None:
-        first, last = (0, 1) if x.size == 0 else [reductions.min(x).item(), reductions.max(x).item()]
+        first, last = (0, 1) if x.size == 0 else [reduce.min(x).item(), reduce.max(x).item()]
     else:
         first, last = limits
         if first > last:
@@ -242,7 +242,7 @@ def _edges(x, bins, limits):
         first, last = first - 0.5, last + 0.5
     dtype = x.dtype if isdtype(x.dtype, "real floating") else "float64"
     edges = astype(linspace(first, last, bins + 1, dtype="float64", device=x.device), dtype)
-    if not reductions.all(less(edges[:-1], edges[1:])).item():
+    if not reduce.all(less(edges[:-1], edges[1:])).item():
         raise ValueError(
             f"histogram: {bins} bins from {first} to {last} do not have {bins + 1} edges in {edges.dtype}; give fewer, "
             f"or a wider range"
@@ -301,7 +301,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
         edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
         if edges.ndim != 1 or edges.size < 2:
             raise ValueError(f"histogram: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
-        if reductions.any(less(edges[1:], edges[:-1])).item():
+        if reduce.any(less(edges[1:], edges[:-1])).item():
             raise ValueError("histogram: bins must ascend; sort() them")
     counts = count_between(edges, x, weights, "histogram")
     if density:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One Python builtin per row of reductions.h, and the methods of the same names: name, signature, docstring. What they do
-// is in _ops/reductions.pyx.
+// is in _ops/reduce.pyx.
 #pragma once
 #include <Python.h>
 

@@ -86,7 +86,7 @@ def described_reduction(row, method=False):
 
     Examples
     --------
-    >>> from dltensor._ops.reductions import REDUCTIONS
+    >>> from dltensor._ops.reduce import REDUCTIONS
     >>> described_reduction(REDUCTIONS["argmax"]).splitlines()[0]
     'argmax(x, /, *, axis=None, keepdims=False, out=None)'
     """

@@ -11,14 +11,14 @@ from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
 from .arguments cimport SAME_DTYPE, deliver, read_output
-from .sorting cimport as_operand, computed_tensor, converted, in_order, rest_of
+from .sort cimport as_operand, computed_tensor, converted, in_order, rest_of
 
 from .casting import astype
 from .creation import full, ones, zeros
 from .elementwise import add, bitwise_and, bitwise_invert, equal, imag, minimum, multiply, not_equal, real, subtract
-from .gather import nonzero, take
-from .scans import cumulative_sum
-from .sorting import sort, top_k
+from .index import nonzero, take
+from .scan import cumulative_sum
+from .sort import sort, top_k
 
 cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int comparison_type(int, int)
@@ -363,7 +363,7 @@ cdef tuple _members(Tensor elements, Tensor values):
 
 cdef Tensor _isin_by_search(Tensor elements, Tensor values, bint opposite):
     """The same on a device: by the place of each element among the sorted values."""
-    from .searching import searchsorted
+    from .search import searchsorted
 
     if values.size == 0:
         return full(elements.shape, opposite, dtype="bool", device=elements.device)
@@ -376,7 +376,7 @@ cdef Tensor _isin_complex(Tensor elements, Tensor values, bint opposite):
     """The same for complex values: by the places of their parts among the parts of the values."""
     reals, _, placed_reals, _ = _unique(real(values), INVERSE, "isin")
     imags, _, placed_imags, _ = _unique(imag(values), INVERSE, "isin")
-    from .searching import searchsorted
+    from .search import searchsorted
 
     keys = add(multiply(placed_reals, imags.size), placed_imags)
     own_real, own_imag = real(elements), imag(elements)

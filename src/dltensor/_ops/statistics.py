@@ -5,20 +5,20 @@ from .._core.convert import asarray
 from .._core.indexing import axes_of
 from .._core.types import as_dtype
 from . import elementwise as ops
-from . import reductions
+from . import reduce
 from .arguments import written
 from .casting import where
 from .dtypes import isdtype
 from .manipulation import broadcast_to, permute_dims, reshape
 from .promotion import common_dtype
-from .reductions import dtype_of_statistic
+from .reduce import dtype_of_statistic
 
 __all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
 
 
 def _read(x, axis, func):
     """The tensor on the host, and its dimensions to reduce."""
-    x = reductions.computable(x, func)
+    x = reduce.computable(x, func)
     return x, tuple(range(x.ndim)) if axis is None else tuple(axes_of(axis, x.ndim, func))
 
 
@@ -87,14 +87,14 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
         raise ValueError(
             f"ptp: a tensor of shape {x.shape} has no elements there, and the result of none is not defined"
         )
-    most, least = (extreme(x, axis=axes, keepdims=keepdims) for extreme in (reductions.max, reductions.min))
+    most, least = (extreme(x, axis=axes, keepdims=keepdims) for extreme in (reduce.max, reduce.min))
     range_ = ops.subtract(most, least)
     return _finished(range_, x.dtype, out, "ptp")
 
 
 def _weights_of(x, axes, axis, weights):
     """Weights that broadcast to `x`: of its shape, or of the extents along the dimensions in `axis`."""
-    weights = reductions.computable(weights, "average")
+    weights = reduce.computable(weights, "average")
     if weights.shape == x.shape:
         return weights
     if axis is None:
@@ -178,7 +178,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     """
     (x, axes), keepdims = _read(x, axis, "average"), bool(keepdims)
     if weights is None:
-        result = reductions.mean(x, axis=axes, keepdims=keepdims, dtype=dtype)
+        result = reduce.mean(x, axis=axes, keepdims=keepdims, dtype=dtype)
         dtype = result.dtype
         count = 1
         for k in axes:
@@ -189,15 +189,15 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
         dtype = _dtype_of_average(x, weights, dtype)
         wide = "complex128" if isdtype(dtype, "complex floating") else "float64"
         weights = broadcast_to(weights.astype(wide), x.shape)
-        total = reductions.sum(weights, axis=axes, keepdims=keepdims)
-        if reductions.any(ops.equal(total, 0)):
+        total = reduce.sum(weights, axis=axes, keepdims=keepdims)
+        if reduce.any(ops.equal(total, 0)):
             raise ZeroDivisionError(f"average: weights of shape {weights.shape} sum to 0; expected another sum")
         x = x.astype(wide)
-        result = ops.divide(reductions.sum(ops.multiply(x, weights), axis=axes, keepdims=keepdims), total)
-        if not reductions.all(ops.isfinite(result)):  # a sum may be beyond float64 where the average is not
-            shares = ops.divide(weights, reductions.max(ops.abs(weights), axis=axes, keepdims=True, initial=0.0))
-            shares = ops.divide(shares, reductions.sum(shares, axis=axes, keepdims=True))
-            again = reductions.sum(ops.multiply(x, shares), axis=axes, keepdims=keepdims)
+        result = ops.divide(reduce.sum(ops.multiply(x, weights), axis=axes, keepdims=keepdims), total)
+        if not reduce.all(ops.isfinite(result)):  # a sum may be beyond float64 where the average is not
+            shares = ops.divide(weights, reduce.max(ops.abs(weights), axis=axes, keepdims=True, initial=0.0))
+            shares = ops.divide(shares, reduce.sum(shares, axis=axes, keepdims=True))
+            again = reduce.sum(ops.multiply(x, shares), axis=axes, keepdims=keepdims)
             result = where(ops.isfinite(result), result, again)
         total = total.astype(dtype)
     result = _finished(result, dtype, out, "average")
@@ -246,7 +246,7 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     """
     x, axes = _read(x, axis, "logsumexp")
     wide, dtype = _float64_of(x, "logsumexp")
-    greatest = reductions.max(wide, axis=axes, keepdims=True, initial=-float("inf"))
+    greatest = reduce.max(wide, axis=axes, keepdims=True, initial=-float("inf"))
     greatest = where(ops.isfinite(greatest), greatest, 0.0)
     rest = _rest(ops.exp(ops.subtract(wide, greatest)), axes)
     result = ops.add(ops.log1p(rest), greatest)
@@ -257,12 +257,12 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
 
 def _rest(exponentials, axes):
     """The sum of exponentials less 1, exact and rounded once."""
-    return reductions.sum(exponentials, axis=axes, keepdims=True, initial=-1.0)
+    return reduce.sum(exponentials, axis=axes, keepdims=True, initial=-1.0)
 
 
 def _less_greatest(wide, axes):
     """Elements less the greatest one along dimensions: NaN where that is not finite."""
-    return ops.subtract(wide, reductions.max(wide, axis=axes, keepdims=True, initial=-float("inf")))
+    return ops.subtract(wide, reduce.max(wide, axis=axes, keepdims=True, initial=-float("inf")))
 
 
 def softmax(x, /, *, axis=None, out=None):
@@ -303,7 +303,7 @@ def softmax(x, /, *, axis=None, out=None):
     x, axes = _read(x, axis, "softmax")
     wide, dtype = _float64_of(x, "softmax")
     result = ops.exp(_less_greatest(wide, axes))
-    result = ops.divide(result, reductions.sum(result, axis=axes, keepdims=True))
+    result = ops.divide(result, reduce.sum(result, axis=axes, keepdims=True))
     return _finished(result, dtype, out, "softmax")
 
 

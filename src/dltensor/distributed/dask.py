@@ -16,7 +16,7 @@ from dask.sizeof import sizeof
 
 from .._core.convert import asarray, empty
 from .._core.tensor import Tensor
-from .._ops import contractions, elementwise, gather, manipulation, quantiles, reductions
+from .._ops import contractions, elementwise, index, manipulation, quantiles, reduce
 from .._ops.creation import full
 from .._ops.einsum import einsum
 from .._ops.numpy_results import as_tensors
@@ -58,7 +58,7 @@ def _concatenate(arrays, axis=0):
 
 
 def _take(a, indices, axis=0):
-    return gather.take(a, asarray(indices), axis=axis)
+    return index.take(a, asarray(indices), axis=axis)
 
 
 def _tensordot(a, b, axes=2):
@@ -101,7 +101,7 @@ def _numel(x, axis=None, dtype="float64", keepdims=False, **options):
 
 def _nannumel(x, **options):
     options = {name: value for name, value in options.items() if value is not None}
-    return reductions.sum(elementwise.logical_not(elementwise.isnan(x)), **options)
+    return reduce.sum(elementwise.logical_not(elementwise.isnan(x)), **options)
 
 
 def _to_numpy(t, **options):

@@ -22,7 +22,7 @@ from .._ops.elementwise import conj, isfinite
 from .._ops.arguments import written
 from .._ops.engine import check_computes
 from .._ops.promotion import result_type
-from .._ops.reductions import all as all_of
+from .._ops.reduce import all as all_of
 from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
 cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:

@@ -15,8 +15,8 @@ from .._ops.dtypes import finfo, isdtype
 from .._ops.engine import check_computes
 from .._ops.manipulation import broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
-from .._ops.reductions import all as all_of
-from .._ops.reductions import count_nonzero, max, min, sum
+from .._ops.reduce import all as all_of
+from .._ops.reduce import count_nonzero, max, min, sum
 from ._backends import find
 from ._factorizations import computed, euclidean, inv, svd, svdvals
 

@@ -26,12 +26,12 @@ from .._core.foreign_text import quoted
 from .._core.types import DTYPES, DeviceError, as_device, as_dtype
 from .._core.views import on_host
 from .._ops.casting import where
-from .._ops.gather import take
+from .._ops.index import take
 from .._ops.engine import check_computes
-from .._ops.reductions import count_nonzero
-from .._ops.scans import cumulative_sum
-from .._ops.searching import searchsorted
-from .._ops.sorting import argsort
+from .._ops.reduce import count_nonzero
+from .._ops.scan import cumulative_sum
+from .._ops.search import searchsorted
+from .._ops.sort import argsort
 
 cdef extern from "native/ops/random/philox.h" namespace "dlt::philox" nogil:
     cppclass Sequence:

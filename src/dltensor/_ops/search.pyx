@@ -13,13 +13,13 @@ from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
 
-from .sorting cimport as_operand, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
+from .sort cimport as_operand, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
 
 from .._core.foreign_text import quoted
 from .casting import cast, where
 from .elementwise import equal, greater_equal, isnan, less, logical_or
-from .gather import add_at, nonzero, take
-from .reductions import max as largest, min as smallest
+from .index import add_at, nonzero, take
+from .reduce import max as largest, min as smallest
 
 cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int comparison_type(int, int)
