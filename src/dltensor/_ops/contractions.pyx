@@ -3,13 +3,13 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor
-from .._core.errors cimport check_status
 from .._core.indexing cimport axes_of, integer_of, sequence_of, wrapped_product
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
+from .._core.native cimport (COMPLEX, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
 from .._core.scalars cimport shown
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDataType, DLTensor, dtype_of, is_host, kDLFloat, read_dtype
+from .engine cimport LaunchContext, PyThreadState, finish, release_gil
 
 cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     Status sum_products(int, const DLTensor&, const DLTensor&, uint64_t, const DLTensor&)
@@ -81,7 +81,8 @@ cdef int _common(Tensor a, int a_axis, Tensor b, int b_axis, int64_t* shape) exc
 cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* result, str func) except -1:
     """Sums of products over the last one or two dimensions; `made` has none of them."""
     cdef _Factor out
-    cdef Status status
+    cdef LaunchContext host
+    cdef PyThreadState* state
     cdef int64_t size = 1
     cdef int d
     for d in range(a.view.ndim):
@@ -91,12 +92,8 @@ cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* r
     out.view = result[0]
     out.view.ndim = a.view.ndim
     out.view.shape, out.view.strides = out.shape, out.strides
-    if size * type_table[type].bytes <= KEEP_GIL_BYTES:
-        status = sum_products(type, a.view, b.view, axes, out.view)
-    else:
-        with nogil:
-            status = sum_products(type, a.view, b.view, axes, out.view)
-    return check_status(status, func)
+    state = release_gil(host, size * type_table[type].bytes)
+    return finish(state, sum_products(type, a.view, b.view, axes, out.view), host, func)
 
 
 cdef int _as_parts(_Factor* x, bint swapped) except -1:

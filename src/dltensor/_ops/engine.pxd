@@ -174,9 +174,12 @@ cdef inline const EngineTable* engine_at(DLDevice device, LaunchContext* launch,
 # for.
 cdef inline PyThreadState* release_gil(const LaunchContext& launch, int64_t bytes) noexcept:
     return PyEval_SaveThread() if launch.stream != NULL or bytes > KEEP_GIL_BYTES else NULL
-cdef inline int finish(PyThreadState* state, Status status, const LaunchContext& launch, str func) except -1:
+cdef inline void take_gil(PyThreadState* state) noexcept:
     if state != NULL:
         PyEval_RestoreThread(state)
+
+cdef inline int finish(PyThreadState* state, Status status, const LaunchContext& launch, str func) except -1:
+    take_gil(state)
     if status.fault == Fault.none:
         return 0
     return raise_status(status, func if launch.stream == NULL else None)  # texts of devices name the function

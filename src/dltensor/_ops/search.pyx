@@ -4,14 +4,13 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .._core.convert cimport read_array
-from .._core.errors cimport check_status
 from .._core.indexing cimport integer_of
 from .._core.native cimport (REAL, SIGNED, UNSIGNED, Status, computed_types, find_type, numel, type_float64,
                              type_int64, type_table)
 from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
+from .._core.types cimport DLTensor, is_host
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
-from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
+from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil, take_gil
 
 from .sort cimport as_operand, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
 
@@ -27,10 +26,6 @@ cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
 cdef extern from "native/cpu/sort/search.h" namespace "dlt" nogil:
     void find_range(const int64_t*, int64_t, int64_t*, int64_t*)
     Status fill_histogram "dlt::histogram"(int64_t*, double*, const DLTensor&, const DLTensor&, const double*)
-
-cdef DLDevice _cpu
-_cpu.device_type = kDLCPU
-_cpu.device_id = 0
 
 
 cdef int64_t _count(Tensor t) noexcept:
@@ -233,6 +228,8 @@ def bincount(x, /, weights=None, minlength=0):
     cdef Tensor t = computed_tensor(x, "bincount"), read_weights
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef int64_t low = 0, high = -1, n
+    cdef LaunchContext host
+    cdef PyThreadState* state
     _check_integers(t, "bincount", "x")
     if t.impl.dl.ndim != 1:
         raise ValueError(f"bincount: x must have one dimension, got shape {t.shape}; reshape() it to (-1,)")
@@ -246,8 +243,9 @@ def bincount(x, /, weights=None, minlength=0):
     cdef const int64_t* from_ = <const int64_t*>t.impl.dl.data
     if n > 0:
         if here:
-            with nogil:
-                find_range(from_, n, &low, &high)
+            state = release_gil(host, 8 * n)
+            find_range(from_, n, &low, &high)
+            take_gil(state)
         else:  # the host waits for the device
             low, high = smallest(t).item(), largest(t).item()
         if low < 0:
@@ -273,7 +271,8 @@ def count_between(edges, x, weights, func):
     cdef Tensor t = ordered_anywhere(x, func), counts, read_weights
     cdef Tensor borders = on_same_device(ordered_anywhere(edges, func, "bins"), t, func, "bins", "x")
     cdef int64_t shape[1]
-    cdef Status status
+    cdef LaunchContext host
+    cdef PyThreadState* state
     cdef double* sums = NULL
     cdef const double* weight = NULL
     cdef int type = comparison_type(find_type(borders.impl.dl.dtype), find_type(t.impl.dl.dtype))
@@ -283,17 +282,16 @@ def count_between(edges, x, weights, func):
         borders, t = converted(borders, type, func), converted(t, type, func)
     shape[0] = _count(borders) - 1
     if type < 0 or not here:
-        # Number 0 is below the first edge, and one more than there are bins above the last, which is of its bin.
+        # Bin 0 is below the first edge, bin n + 1 above the last one, which belongs to bin n.
         places = searchsorted(borders, t.reshape((-1,)), side="right")
         places = where(equal(t.reshape((-1,)), borders[-1]), shape[0], places)
         if read_weights is not None:
             read_weights = read_weights.reshape((-1,))
         return _counts(places, shape[0] + 2, read_weights, func)[1:-1].copy()
-    counts = new_empty(1, shape, type_table[type_int64 if read_weights is None else type_float64].dtype, _cpu, func)
+    counts = result_for(None, t, 1, shape, type_table[type_int64 if read_weights is None else type_float64].dtype, func)
     memset(counts.impl.dl.data, 0, shape[0] * 8)
     if read_weights is not None:
         sums, weight = <double*>counts.impl.dl.data, <const double*>read_weights.impl.dl.data
-    with nogil:
-        status = fill_histogram(<int64_t*>counts.impl.dl.data, sums, borders.impl.dl, t.impl.dl, weight)
-    check_status(status, func)
+    state = release_gil(host, 16 * _count(t))
+    finish(state, fill_histogram(<int64_t*>counts.impl.dl.data, sums, borders.impl.dl, t.impl.dl, weight), host, func)
     return counts

@@ -4,13 +4,13 @@ from collections import namedtuple
 
 from libc.stdint cimport int64_t, uint8_t
 
-from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, REAL, Block, Status, computed_types, find_type, numel, release,
                              type_bool, type_int64, type_table)
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
-from .arguments cimport SAME_DTYPE, deliver, read_output
+from .arguments cimport SAME_DTYPE, deliver, read_output, result_for
+from .engine cimport LaunchContext, PyThreadState, finish, release_gil, take_gil
 from .sort cimport as_operand, computed_tensor, converted, in_order, rest_of
 
 from .casting import astype
@@ -34,15 +34,10 @@ cdef extern from "native/cpu/sort/search.h" namespace "dlt" nogil:
     Status isin_tensor "dlt::isin"(uint8_t*, const DLTensor&, const DLTensor&, bint)
 
 cdef enum:
-    KEEP_GIL_ELEMENTS = 1 << 12  # fewer take less time than releasing the GIL is worth
     VALUES = 1
     INDICES = 2
     INVERSE = 4
     COUNTS = 8
-
-cdef DLDevice _cpu
-_cpu.device_type = kDLCPU
-_cpu.device_id = 0
 
 UniqueAll = namedtuple("UniqueAll", ("values", "indices", "inverse_indices", "counts"), module="dltensor")
 UniqueCounts = namedtuple("UniqueCounts", ("values", "counts"), module="dltensor")
@@ -50,7 +45,7 @@ UniqueInverse = namedtuple("UniqueInverse", ("values", "inverse_indices"), modul
 
 
 cdef Tensor _vector(int64_t size, int row, str func):
-    return new_empty(1, &size, type_table[row].dtype, _cpu, func)
+    return new_empty(1, &size, type_table[row].dtype, DLDevice(kDLCPU, 0), func)
 
 
 cdef tuple _unique(object x, int wanted, str func):
@@ -58,7 +53,9 @@ cdef tuple _unique(object x, int wanted, str func):
     cdef Tensor t = computed_tensor(x, func)
     cdef Tensor values = None, indices = None, inverse = None, counts = None
     cdef Unique found
-    cdef Status status
+    cdef LaunchContext host
+    cdef PyThreadState* state
+    cdef int64_t n
     cdef int row = find_type(t.impl.dl.dtype)
     cdef bint ordered = (wanted & (INDICES | INVERSE)) != 0
     if row < 0 or row >= computed_types:
@@ -69,12 +66,9 @@ cdef tuple _unique(object x, int wanted, str func):
     if not is_host(<int>t.impl.dl.device.device_type):
         return _unique_by_sorting(t, wanted)
     t = in_order(t, func)
-    if numel(t.impl.dl.ndim, t.impl.dl.shape) < KEEP_GIL_ELEMENTS:
-        status = find_unique(t.impl.dl, ordered, &found)
-    else:
-        with nogil:
-            status = find_unique(t.impl.dl, ordered, &found)
-    check_status(status, func)
+    n = numel(t.impl.dl.ndim, t.impl.dl.shape)
+    state = release_gil(host, 64 * n)
+    finish(state, find_unique(t.impl.dl, ordered, &found), host, func)
     cdef int64_t* index = NULL
     cdef int64_t* place = NULL
     cdef int64_t* count = NULL
@@ -84,13 +78,14 @@ cdef tuple _unique(object x, int wanted, str func):
             indices = _vector(found.count, type_int64, func)
             index = <int64_t*>indices.impl.dl.data
         if wanted & INVERSE:
-            inverse = new_empty(t.impl.dl.ndim, t.impl.dl.shape, type_table[type_int64].dtype, _cpu, func)
+            inverse = result_for(None, t, t.impl.dl.ndim, t.impl.dl.shape, type_table[type_int64].dtype, func)
             place = <int64_t*>inverse.impl.dl.data
         if wanted & COUNTS:
             counts = _vector(found.count, type_int64, func)
             count = <int64_t*>counts.impl.dl.data
-        with nogil:
-            write_unique(found, values.impl.dl.data, index, place, count)
+        state = release_gil(host, 8 * n)
+        write_unique(found, values.impl.dl.data, index, place, count)
+        take_gil(state)
     finally:
         release(found.memory)
     return values, indices, inverse, counts
@@ -313,7 +308,8 @@ def isin(x1, x2, /, *, invert=False, out=None):
     cdef Tensor elements, values, result, target = None
     cdef int row
     cdef bint opposite = bool(invert)
-    cdef Status status
+    cdef LaunchContext host
+    cdef PyThreadState* state
     numbers = (bool, int, float, complex)
     if type(x1) in numbers and type(x2) in numbers:
         raise TypeError("isin: expected a tensor for x1 or x2, got two numbers; make one with asarray()")
@@ -337,10 +333,12 @@ def isin(x1, x2, /, *, invert=False, out=None):
     elif not is_host(<int>elements.impl.dl.device.device_type):
         result = _isin_by_search(elements, values, opposite)
     else:
-        result = new_empty(elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype, _cpu, "isin")
-        with nogil:
-            status = isin_tensor(<uint8_t*>result.impl.dl.data, elements.impl.dl, values.impl.dl, opposite)
-        check_status(status, "isin")
+        result = result_for(None, elements, elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype,
+                            "isin")
+        state = release_gil(host, 64 * (numel(elements.impl.dl.ndim, elements.impl.dl.shape) +
+                                        numel(values.impl.dl.ndim, values.impl.dl.shape)))
+        finish(state, isin_tensor(<uint8_t*>result.impl.dl.data, elements.impl.dl, values.impl.dl, opposite), host,
+               "isin")
     return deliver(result, target, out, "isin")
 
 

@@ -6,7 +6,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.convert cimport read_array
-from .._core.errors cimport check_status
 from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
@@ -26,10 +25,6 @@ from .elementwise import isnan
 cdef extern from "native/cpu/sort/sort.h" namespace "dlt" nogil:
     bint has_order "dlt::has_order"(int)
     Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
-
-cdef DLDevice _cpu
-_cpu.device_type = kDLCPU
-_cpu.device_id = 0
 
 
 cdef Tensor computed_tensor(object x, str func):
@@ -334,13 +329,14 @@ def statistics_of_order(x, axis, places):
     cdef Tensor result, wanted
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim, along
-    cdef Status status
+    cdef LaunchContext host
+    cdef PyThreadState* state
     if ndim == 0:
         t = t.reshape((1,))
         ndim = 1
     along = _axis(axis, ndim, "quantile")
     shape[0] = len(places)
-    wanted = new_empty(1, shape, type_table[type_int64].dtype, _cpu, "quantile")
+    wanted = new_empty(1, shape, type_table[type_int64].dtype, DLDevice(kDLCPU, 0), "quantile")
     for i, place in enumerate(places):
         if not 0 <= place < t.impl.dl.shape[along]:
             raise ValueError(f"quantile: place {place} is outside of an axis of extent {t.impl.dl.shape[along]}")
@@ -349,10 +345,10 @@ def statistics_of_order(x, axis, places):
         shape[i] = len(places) if i == along else t.impl.dl.shape[i]
     if not is_host(<int>t.impl.dl.device.device_type):  # a device selects nothing: it sorts
         return _statistics_of_sorted(t, along, places)
-    result = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "quantile")
-    with nogil:
-        status = order_statistics(result.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
-    check_status(status, "quantile")
+    result = new_empty(ndim, shape, t.impl.dl.dtype, DLDevice(kDLCPU, 0), "quantile")
+    state = release_gil(host, 16 * numel(t.impl.dl.ndim, t.impl.dl.shape))
+    finish(state, order_statistics(result.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data), host,
+           "quantile")
     return result
 
 

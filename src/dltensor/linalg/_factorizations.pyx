@@ -3,14 +3,13 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
-from .._core.errors cimport check_status
 from .._core.native cimport (KEEP_GIL_BYTES, Status, find_type, is_contiguous, numel, type_float32, type_float64,
                              type_table)
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, kDLCPU
 from .._ops.arguments cimport read_owned, result_for
 from .._ops.engine cimport (EngineOperand, EngineTable, Factor, FactorCall, LaunchContext, PyThreadState, engine_at,
-                            finish, is_same_place, release_gil)
+                            finish, is_same_place, release_gil, take_gil)
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
@@ -741,7 +740,8 @@ def eigvalsh(x, /, *, out=None):
 cdef tuple _eig(object x, bint vectors, str func):
     cdef Tensor a, values, columns = None
     cdef _Call call
-    cdef Status status
+    cdef LaunchContext host
+    cdef PyThreadState* state
     cdef int64_t n
     cdef void* to = NULL
     if type(x) is Tensor and not on_host(x):
@@ -759,9 +759,8 @@ cdef tuple _eig(object x, bint vectors, str func):
             outputs = [values, columns] if vectors else [values]
             _by_numpy(call, func, {}, outputs, "has eigenvalues that did not converge")
         else:
-            with nogil:
-                status = eig_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to)
-            check_status(status, func)
+            state = release_gil(host, KEEP_GIL_BYTES // KEEP_GIL_ELEMENTS * n * n * call.batch.count)
+            finish(state, eig_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to), host, func)
             call.check(func, "has eigenvalues that did not converge")
     return values, columns
 
@@ -990,9 +989,8 @@ def euclidean(x, int kept=0):
         return None
     rows, n = numel(kept, t.impl.dl.shape), numel(t.impl.dl.ndim - kept, t.impl.dl.shape + kept)
     result = _made(t, kept, 0, 0, 0, "real", "vector_norm")
-    if rows * n < KEEP_GIL_ELEMENTS * 16:
-        norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, result.impl.dl.data)
-    else:
-        with nogil:
-            norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, result.impl.dl.data)
+    cdef LaunchContext host
+    cdef PyThreadState* state = release_gil(host, KEEP_GIL_BYTES // KEEP_GIL_ELEMENTS // 16 * rows * n)
+    norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, result.impl.dl.data)
+    take_gil(state)
     return result

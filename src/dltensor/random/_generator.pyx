@@ -14,7 +14,7 @@ from .._core.types cimport DLDevice, kDLCPU, read_device, read_dtype
 from .._ops.engine cimport Draw  # no-cython-lint: the base of DrawOptions
 from .._ops.arguments cimport read_owned
 from .._ops.engine cimport (Distribution, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device,
-                            engine_at, finish, release_gil)
+                            engine_at, finish, release_gil, take_gil)
 
 from itertools import islice
 from math import frexp
@@ -555,11 +555,13 @@ cdef class Generator:
         cdef Tensor result = empty(n, dtype="int64")
         cdef Sequence sequence
         cdef int64_t* data = <int64_t*>result.impl.dl.data
-        cdef int words = 2 if n >> 32 else 1
-        cdef uint64_t start = self._reserve(max(0, n - 1), words, func)
+        cdef LaunchContext host
+        cdef PyThreadState* state
+        cdef uint64_t start = self._reserve(max(0, n - 1), 2 if n >> 32 else 1, func)
         sequence.key, sequence.stream = self._key, self._stream
-        with nogil:
-            permute(sequence, start, n, data)
+        state = release_gil(host, 64 * n)
+        permute(sequence, start, n, data)
+        take_gil(state)
         return result
 
     cdef Tensor _distinct(self, int64_t n, int64_t count, str func):
@@ -567,11 +569,14 @@ cdef class Generator:
         cdef Tensor indices = empty(count, dtype="int64")
         cdef Sequence sequence
         cdef int64_t* data = <int64_t*>indices.impl.dl.data
+        cdef LaunchContext host
+        cdef PyThreadState* state
         cdef bint done
         cdef uint64_t start = self._reserve(min(count, n - 1), 2 if n >> 32 else 1, func)
         sequence.key, sequence.stream = self._key, self._stream
-        with nogil:
-            done = choose_distinct(sequence, start, n, count, data)
+        state = release_gil(host, 64 * count)
+        done = choose_distinct(sequence, start, n, count, data)
+        take_gil(state)
         if not done:
             raise MemoryError(f"{func}: no memory for {count} of {n} indices")
         return indices
@@ -713,18 +718,22 @@ cdef class Generator:
         cdef int64_t n = weights.size
         cdef Tensor keys, sums, result = empty(count, dtype="int64")
         cdef int64_t* data = <int64_t*>result.impl.dl.data
-        cdef bint done = True
+        cdef LaunchContext host
+        cdef PyThreadState* state
+        cdef bint done
         if not on_host(weights):
             return self._weighted_by_search(weights, count, replace)
         if replace:
             sums = cumulative_sum(weights)
             keys = self.random(count, dtype="float64")
-            with nogil:
-                choose_weighted(<double*>sums.impl.dl.data, n, <double*>keys.impl.dl.data, count, data)
+            state = release_gil(host, 64 * count)
+            choose_weighted(<double*>sums.impl.dl.data, n, <double*>keys.impl.dl.data, count, data)
+            take_gil(state)
             return result
         keys = where(weights > 0, self.exponential(shape=n, dtype="float64") / weights, INFINITY).astype("float64")
-        with nogil:
-            done = smallest(<double*>keys.impl.dl.data, n, count, data)
+        state = release_gil(host, 16 * n)
+        done = smallest(<double*>keys.impl.dl.data, n, count, data)
+        take_gil(state)
         if not done:
             raise MemoryError(f"choice: no memory for {n} indices")
         return result
