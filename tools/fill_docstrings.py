@@ -4,8 +4,8 @@
 
 A line of a docstring that is a reference in braces stands for text of another docstring of the package:
 
-``{index.take}``
-    the whole docstring of the function `take` of index.pyx, from its summary to its example
+``{take.take}``
+    the whole docstring of the function `take` of take.pyx, from its summary to its example
 ``{fft: Returns, Raises}``
     these sections of `fft`, with their titles
 ``{fft: n, axis, ValueError}``

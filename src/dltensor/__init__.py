@@ -55,7 +55,6 @@ from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
 from ._ops.elementwise import OPS
 from ._ops.elementwise import __all__ as _OPERATIONS
-from ._ops.index import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
 from ._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -85,6 +84,7 @@ from ._ops.search import bincount, searchsorted
 from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from ._ops.sort import argsort, sort, top_k
 from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
+from ._ops.take import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
 from .io import load, memmap, open_file, save

@@ -35,13 +35,13 @@ TITLES = {
     "dtypes": "dtypes and devices",
     "promotion": "dtypes and devices",
     "types": "dtypes and devices",
-    "index": "index arrays",
     "layout": "manipulation",
     "memory": "threads and memory",
     "nan reductions": "reductions without NaN",
     "scan": "scans and differences",
     "search": "searching and counting",
     "sort": "sorting",
+    "take": "index arrays",
 }
 GROUP_OF = {
     **dict.fromkeys(("cpu_features", "num_threads", "set_num_threads"), "threads and memory"),

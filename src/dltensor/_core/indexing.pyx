@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions and axes, and basic indexing: integers, slices, Ellipsis and None become a shape, strides and an offset.
 
-No tensors here. Index arrays and masks are read in _ops/index.pyx.
+No tensors here. Index arrays and masks are read in _ops/index_key.pyx.
 """
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_Index

@@ -1400,11 +1400,11 @@ cdef class Tensor:
     # elements chosen
 
     def take(self, indices: TensorLike | Sequence[int] | int, axis=None):
-        """{index.take}"""
+        """{take.take}"""
         return operations.take(self, indices, axis)
 
     def nonzero(self):
-        """{index.nonzero}"""
+        """{take.nonzero}"""
         return operations.nonzero(self)
 
     # The reductions (sum, mean, max ...) are methods that _ops/reduce.pyx adds, one for each row of

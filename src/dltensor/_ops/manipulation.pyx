@@ -17,7 +17,7 @@ from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.layout import common_shape, strides_over
 from .._core.views import as_strided
-from .index import take
+from .take import take
 from .promotion import common_dtype
 
 __all__ = [

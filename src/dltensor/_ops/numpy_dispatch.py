@@ -15,7 +15,6 @@ from . import (
     contractions,
     creation,
     einsum,
-    index,
     manipulation,
     nan_reductions,
     numpy_results,
@@ -26,6 +25,7 @@ from . import (
     sets,
     sort,
     statistics,
+    take,
 )
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
@@ -186,11 +186,11 @@ def _where(condition, x=None, y=None):
 
 def _take(a, indices, axis=None):
     a = asarray(a)
-    return index.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0)
+    return take.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0)
 
 
 def _take_along_axis(arr, indices, axis=-1):
-    return index.take_along_axis(arr, indices, axis=axis)
+    return take.take_along_axis(arr, indices, axis=axis)
 
 
 def _triangle(function):
@@ -372,7 +372,7 @@ _BY_NAME = {
     "nansum": _nan_sum,
     "nanvar": _nan_deviation(nan_reductions.nanvar),
     "ndim": lambda a: asarray(a).ndim,
-    "nonzero": lambda a: index.nonzero(a),
+    "nonzero": lambda a: take.nonzero(a),
     "ones_like": _like(creation.ones_like),
     "outer": _outer,
     "prod": _reduction(reduce.prod, dtype=True),

@@ -17,7 +17,7 @@ from .sort cimport as_operand, computed_tensor, converted, on_same_device, order
 from .._core.foreign_text import quoted
 from .casting import cast, where
 from .elementwise import equal, greater_equal, isnan, less, logical_or
-from .index import add_at, nonzero, take
+from .take import add_at, nonzero, take
 from .reduce import max as largest, min as smallest
 
 cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:

@@ -16,7 +16,7 @@ from .sort cimport as_operand, computed_tensor, converted, in_order, rest_of
 from .casting import astype
 from .creation import full, ones, zeros
 from .elementwise import add, bitwise_and, bitwise_invert, equal, imag, minimum, multiply, not_equal, real, subtract
-from .index import nonzero, take
+from .take import nonzero, take
 from .scan import cumulative_sum
 from .sort import sort, top_k
 

@@ -16,7 +16,7 @@ from dask.sizeof import sizeof
 
 from .._core.convert import asarray, empty
 from .._core.tensor import Tensor
-from .._ops import contractions, elementwise, index, manipulation, quantiles, reduce
+from .._ops import contractions, elementwise, manipulation, quantiles, reduce, take
 from .._ops.creation import full
 from .._ops.einsum import einsum
 from .._ops.numpy_results import as_tensors
@@ -58,7 +58,7 @@ def _concatenate(arrays, axis=0):
 
 
 def _take(a, indices, axis=0):
-    return index.take(a, asarray(indices), axis=axis)
+    return take.take(a, asarray(indices), axis=axis)
 
 
 def _tensordot(a, b, axes=2):

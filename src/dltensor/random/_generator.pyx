@@ -26,7 +26,7 @@ from .._core.foreign_text import quoted
 from .._core.types import DTYPES, DeviceError, as_device, as_dtype
 from .._core.views import on_host
 from .._ops.casting import where
-from .._ops.index import take
+from .._ops.take import take
 from .._ops.engine import check_computes
 from .._ops.reduce import count_nonzero
 from .._ops.scan import cumulative_sum
