@@ -3,6 +3,7 @@
 
 import importlib
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..._core.foreign_text import describe_error
@@ -76,6 +77,17 @@ def expect_values(right, got, message):
     """Raise `Broken` with a message and the first element that differs, unless values are the right ones."""
     if differs := difference(right, got):
         raise Broken(f"{message}: {differs}")
+
+
+@contextmanager
+def reported_as(outcome, words, after="", kinds=Exception):
+    """Raise `outcome`, which is `Broken` or `NotApplicable`, with `words` and the text of an exception of the block."""
+    try:
+        yield
+    except (Broken, NotApplicable):
+        raise
+    except kinds as error:
+        raise outcome(f"{words} {say(error)}{after}") from error
 
 
 def say(error):

@@ -8,7 +8,7 @@ import os
 from .. import _probe
 from ..observed import READ_ONLY, observe, patterns
 from ..sources import SIX, Source, floats, with_table
-from . import Broken, NotApplicable, check, expect, expect_values, say
+from . import Broken, NotApplicable, check, expect, expect_values, reported_as, say
 
 _SIX = list(SIX)
 
@@ -35,10 +35,8 @@ def shape_for(target):
 def plain(target, **fields):
     """Return fields of a source that the target takes, the reference for odd sources, or raise `NotApplicable`."""
     fields = {"shape": shape_for(target), **fields}
-    try:
+    with reported_as(NotApplicable, "refuses even the plain form:"):
         target.take(Source(**fields))
-    except Exception as error:
-        raise NotApplicable(f"refuses even the plain form: {say(error)}") from error
     return fields
 
 
@@ -50,20 +48,16 @@ def takes_versioned(target):
 def taken_as(target, right, what, **fields):
     """Import a source and expect these values."""
     source = Source(**{"shape": shape_for(target), **fields})
-    try:
+    with reported_as(Broken, f"{what} is refused:"):
         result = target.take(source)
-    except Exception as error:
-        raise Broken(f"{what} is refused: {say(error)}") from error
     expect_values(right, values_of(result), f"{what} gives other values")
     return source
 
 
 def look_at(result):
     """Return the imported array as its own export shows it; `NotApplicable` without an export."""
-    try:
+    with reported_as(NotApplicable, "the result cannot be read:"):
         return observe(result)
-    except Exception as error:
-        raise NotApplicable(f"the result cannot be read: {say(error)}") from error
 
 
 def values_of(result):
@@ -197,10 +191,8 @@ def read_only_is_kept(target):
     """Import READ_ONLY memory: the array is not writable, by its own export or its own attribute."""
     fields = takes_versioned(target)
     source = Source(**fields, flags=READ_ONLY)
-    try:
+    with reported_as(NotApplicable, "refuses read-only memory:"):
         result = target.take(source)
-    except Exception as error:
-        raise NotApplicable(f"refuses read-only memory: {say(error)}") from error
     try:
         seen = look_at(result)
     except NotApplicable:
@@ -220,10 +212,8 @@ def read_only_is_kept(target):
 def read_only_is_not_refused(target):
     """Import READ_ONLY memory: no exception."""
     fields = takes_versioned(target)
-    try:
+    with reported_as(Broken, "READ_ONLY memory is refused:"):
         target.take(Source(**fields, flags=READ_ONLY))
-    except Exception as error:
-        raise Broken(f"READ_ONLY memory is refused: {say(error)}") from error
 
 
 @check(25, "consumer")
@@ -445,22 +435,16 @@ def no_method_raises_attribute_error(target):
 
 
 def _with_copy(target, source, copy):
-    try:
+    with reported_as(NotApplicable, "from_dlpack takes no copy=:", kinds=TypeError):
         return target.take(source, copy=copy)
-    except TypeError as error:
-        raise NotApplicable(f"from_dlpack takes no copy=: {say(error)}") from error
 
 
 @check(60, "consumer")
 def copy_true_copies(target):
     """Import with copy=True: other memory, right values, later writes of the producer do not show."""
     source = Source(shape=shape_for(target))
-    try:
+    with reported_as(Broken, "from_dlpack(copy=True) raises", "; expected a copy"):
         result = _with_copy(target, source, True)
-    except NotApplicable:
-        raise
-    except Exception as error:
-        raise Broken(f"from_dlpack(copy=True) raises {say(error)}; expected a copy") from error
     got = look_at(result)
     expect(got.values == _SIX, f"the copy holds {got.values}, expected {_SIX}")
     expect(got.address != source.address, f"from_dlpack(copy=True) shares the producer's memory at {got.address:#x}")
@@ -526,10 +510,8 @@ def other_table_is_left_alone(target):
 def view_may_be_missing(target):
     """Import from a type whose table has no view function: accepted."""
     uses_tables(target)
-    try:
+    with reported_as(Broken, "a table without dltensor_from_py_object is refused:"):
         result = target.take(with_table(Source(shape=shape_for(target)), missing=("view",)))
-    except Exception as error:
-        raise Broken(f"a table without dltensor_from_py_object is refused: {say(error)}") from error
     expect(values_of(result) == _SIX, "wrong values through a table without dltensor_from_py_object")
 
 

@@ -9,7 +9,7 @@ import dltensor as dl
 from .. import _probe
 from ..observed import IS_COPIED, PADDED, READ_ONLY, export, newest_export, observe, patterns, seen
 from ..targets import BASE, LAYOUTS
-from . import Broken, NotApplicable, check, expect, expect_values, say
+from . import Broken, NotApplicable, check, expect, expect_values, reported_as, say
 
 # From which minor version on a code of an element type may be used.
 _FIRST_MINOR = {code: 1 for code in range(7, 18)} | {18: 4}
@@ -30,19 +30,15 @@ def exported(thing, **keywords):
 def repeatable(thing):
     """Return the array, or raise `NotApplicable` when it can be exported only once."""
     _probe.take(newest_export(thing)).delete_holding_the_gil()
-    try:
+    with reported_as(NotApplicable, "a second export raises"):
         _probe.take(newest_export(thing)).delete_holding_the_gil()
-    except Exception as error:
-        raise NotApplicable(f"a second export raises {say(error)}") from error
     return thing
 
 
 def export_with(keyword, thing, **keywords):
     """Export with a keyword that older producers do not take: they raise `NotApplicable`."""
-    try:
+    with reported_as(NotApplicable, f"{keyword} is not taken:", kinds=TypeError):
         return export(thing, **keywords)
-    except TypeError as error:
-        raise NotApplicable(f"{keyword} is not taken: {say(error)}") from error
 
 
 def versioned(thing, **keywords):
@@ -140,12 +136,8 @@ def complex_is_whole(target):
 @check(6, "producer")
 def bool_is_bool(target):
     """Export bool: code 6, 8 bits, one lane."""
-    try:
+    with reported_as(NotApplicable, "bool is not exported:"):
         got = _dtype_of(target, "bool")
-    except NotApplicable:
-        raise
-    except Exception as error:
-        raise NotApplicable(f"bool is not exported: {say(error)}") from error
     expect(got == (6, 8, 1), f"bool exported as (code, bits, lanes) {got}, expected (6, 8, 1)")
 
 
@@ -285,10 +277,8 @@ def export_is_zero_copy(target):
 
 
 def _copy(thing, **keywords):
-    try:
+    with reported_as(NotApplicable, "refuses to copy:", kinds=BufferError):
         return export_with("copy=", thing, copy=True, **keywords)
-    except BufferError as error:
-        raise NotApplicable(f"refuses to copy: {say(error)}") from error
 
 
 @check(20, "producer")
@@ -306,7 +296,7 @@ def copy_is_marked(target):
 
 @check(21, "producer")
 def marked_copy_is_private(target):
-    """Where IS_COPIED is set, no other export lies at that address."""
+    """Export copies: no other export lies at the address of one with IS_COPIED."""
     thing = repeatable(target.make())
     marked = 0
     with exported(thing) as own:
@@ -344,10 +334,8 @@ def read_only_is_marked(target):
 def capsule_has_its_name(target):
     """Export: the capsule is called dltensor or dltensor_versioned."""
     thing = target.make()
-    try:
+    with reported_as(Broken, "a plain array cannot be exported:"):
         capsule = newest_export(thing)
-    except Exception as error:
-        raise Broken(f"a plain array cannot be exported: {say(error)}") from error
     name = _probe.name_of(capsule) if _probe.is_capsule(capsule) else type(capsule).__name__
     expect(name in _probe.LAYOUTS, f"the capsule is named {name!r}, expected 'dltensor' or 'dltensor_versioned'")
 
@@ -366,10 +354,8 @@ def both_stay_usable(target):
     thing = target.make()
     before = observe(thing).values
     gc.collect()
-    try:
+    with reported_as(Broken, "after one export was deleted the next raises"):
         again = observe(thing).values
-    except Exception as error:
-        raise Broken(f"after one export was deleted the next raises {say(error)}") from error
     expect_values(before, again, "the array's values changed when an export was deleted")
     taken = _probe.take(newest_export(thing))
     del thing
@@ -384,10 +370,8 @@ def both_stay_usable(target):
 @check(35, "producer")
 def max_version_is_taken(target):
     """Export with max_version=(1, 3): no exception, and a struct of major version 1 at most."""
-    try:
+    with reported_as(Broken, "__dlpack__(max_version=(1, 3)) raises", kinds=TypeError):
         struct = _probe.look(export(target.make(), max_version=(1, 3)))
-    except TypeError as error:
-        raise Broken(f"__dlpack__(max_version=(1, 3)) raises {say(error)}") from error
     expect(struct.legacy or struct.version[0] <= 1, f"asked for at most (1, 3), got version {struct.version}")
 
 
@@ -454,12 +438,8 @@ def unknown_device_is_refused(target):
 @check(42, "producer")
 def host_memory_is_offered(target):
     """Export with dl_device=(1, 0): host memory."""
-    try:
+    with reported_as(Broken, "dl_device=(1, 0) raises", "; expected host memory"):
         capsule = export_with("dl_device", target.make(), dl_device=(1, 0), max_version=(1, 3))
-    except NotApplicable:
-        raise
-    except Exception as error:
-        raise Broken(f"dl_device=(1, 0) raises {say(error)}; expected host memory") from error
     expect(_probe.look(capsule).device[0] in (1, 3), f"dl_device=(1, 0) gives device {_probe.look(capsule).device}")
 
 
@@ -576,10 +556,8 @@ def unexportable_raises_buffer_error(target):
 def device_is_a_pair_of_integers(target):
     """Call `__dlpack_device__`: two values that are integers, and those of the struct."""
     thing = target.make()
-    try:
+    with reported_as(Broken, "there is no __dlpack_device__:", kinds=AttributeError):
         got = thing.__dlpack_device__()
-    except AttributeError as error:
-        raise Broken(f"there is no __dlpack_device__: {say(error)}") from error
     expect(isinstance(got, tuple) and len(got) == 2, f"__dlpack_device__ returns {got!r}, expected a pair")
     kinds = [type(value).__name__ for value in got]
     expect(
