@@ -9,7 +9,7 @@ from .._ops import elementwise as ops
 from .._ops.engine import transform
 from .._ops.manipulation import permute_dims
 
-_MOST_AXES = 3  # of one transform of cuFFT
+_MOST_AXES = 3  # cuFFT's limit for one transform
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128", "complex64": "complex64", "complex128": "complex128"}
 _REAL_OF = {"complex64": "float32", "complex128": "float64"}
 

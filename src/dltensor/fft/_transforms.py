@@ -19,7 +19,6 @@ _FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
 # The real and the complex dtype of the transform of elements of a dtype.
 _REAL_OF = {_FLOAT32: _FLOAT32, _FLOAT64: _FLOAT64, _COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}
 _COMPLEX_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128, _COMPLEX64: _COMPLEX64, _COMPLEX128: _COMPLEX128}
-_HALVED_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128}
 # Computed in float32: there the library has no transform.
 _NARROW = ("float16", "bfloat16")
 _NORMS = ("backward", "ortho", "forward")
@@ -67,9 +66,9 @@ def _sizes(func, x, s, axes):
 def _along(func, x, axes, sizes, norm, forward):
     """The complex transform along axes; one that is named twice is transformed twice, the last first, as in NumPy."""
     if len(set(axes)) == len(axes):
-        return _complex(func, x, axes, sizes, norm, forward)
+        return _complex_to_complex(func, x, axes, sizes, norm, forward)
     for place in reversed(range(len(axes))):
-        x = _complex(func, x, [axes[place]], sizes and [sizes[place]], norm, forward)
+        x = _complex_to_complex(func, x, [axes[place]], sizes and [sizes[place]], norm, forward)
     return x
 
 
@@ -111,11 +110,13 @@ def _array(x):
     return x.numpy() if on_host(x) else x
 
 
-def _few(name, x, real):
-    """The usual call, for which nothing else needs to be checked: few elements of a host tensor along its last axis.
+def _few(name, x, n, axis, norm, real):
+    """Fast path: few elements of a host tensor along its last axis, for which nothing else needs to be checked.
 
-    None before the library has been chosen, and if `x` is anything else.
+    None before the library has been chosen, if `x` is anything else, and with other arguments than the defaults.
     """
+    if n is not None or type(axis) is not int or axis != -1 or norm != "backward":
+        return None
     chosen = find.result
     transform = None if chosen is None else chosen.small.get(name)
     if transform is None:
@@ -124,7 +125,7 @@ def _few(name, x, real):
     return None if array is None else from_dlpack(transform(array))
 
 
-def _complex(func, x, axes, sizes, norm, forward):
+def _complex_to_complex(func, x, axes, sizes, norm, forward):
     if norm not in _NORMS:
         raise _wrong_norm(func, norm)
     if sizes is not None or x.size == 0:
@@ -138,7 +139,7 @@ def _complex(func, x, axes, sizes, norm, forward):
     return _tensor(library.complex_to_complex(_array(x), axes, forward, norm), dtype)
 
 
-def _halved(func, x, axes, sizes, norm, forward):
+def _real_to_complex(func, x, axes, sizes, norm, forward):
     """Real to complex; the last of the axes keeps n // 2 + 1 elements."""
     if norm not in _NORMS:
         raise _wrong_norm(func, norm)
@@ -155,7 +156,7 @@ def _halved(func, x, axes, sizes, norm, forward):
     return _tensor(library.real_to_complex(_array(x), axes, forward, norm), dtype)
 
 
-def _doubled(func, x, axes, sizes, norm, forward):
+def _complex_to_real(func, x, axes, sizes, norm, forward):
     """Complex to real; the last of the axes has n // 2 + 1 elements and becomes n."""
     if norm not in _NORMS:
         raise _wrong_norm(func, norm)
@@ -179,7 +180,7 @@ def _doubled(func, x, axes, sizes, norm, forward):
     return _tensor(library.complex_to_real(_array(x), axes, size, forward, norm), dtype)
 
 
-def _one(func, x, n, axis):
+def _axis_and_size(func, x, n, axis):
     """The axis of a transform along one, and its size, as lists; None for all that there is."""
     ndim = x.ndim
     axes = [axis_of(axis, ndim, func)]
@@ -258,12 +259,11 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.fft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
-    if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        result = _few("fft", x, False)
-        if result is not None:
-            return result
+    result = _few("fft", x, n, axis, norm, False)
+    if result is not None:
+        return result
     x = _operand("fft", x)
-    return _complex("fft", x, *_one("fft", x, n, axis), norm, True)
+    return _complex_to_complex("fft", x, *_axis_and_size("fft", x, n, axis), norm, True)
 
 
 def ifft(x, /, *, n=None, axis=-1, norm="backward"):
@@ -290,12 +290,11 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.ifft(dl.asarray([4.0, 0.0, 0.0, 0.0])))
     Tensor([1., 1., 1., 1.], shape=(4,), device=cpu, dtype=float32)
     """
-    if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        result = _few("ifft", x, False)
-        if result is not None:
-            return result
+    result = _few("ifft", x, n, axis, norm, False)
+    if result is not None:
+        return result
     x = _operand("ifft", x)
-    return _complex("ifft", x, *_one("ifft", x, n, axis), norm, False)
+    return _complex_to_complex("ifft", x, *_axis_and_size("ifft", x, n, axis), norm, False)
 
 
 def fftn(x, /, *, s=None, axes=None, norm="backward"):
@@ -310,8 +309,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     axes : sequence of int, optional
         Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
         without `s`.
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+    {fft: norm}
 
     {fft: Returns, Raises}
 
@@ -339,8 +337,7 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
     Parameters
     ----------
     {fftn: x, s, axes}
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by the number of transformed elements, by its square root, or by 1.
+    {ifft: norm}
 
     {fftn: Returns, Raises}
 
@@ -397,12 +394,11 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.rfft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
     Tensor([ 8., -2.,  0.], shape=(3,), device=cpu, dtype=float32)
     """
-    if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        result = _few("rfft", x, True)
-        if result is not None:
-            return result
+    result = _few("rfft", x, n, axis, norm, True)
+    if result is not None:
+        return result
     x = _operand("rfft", x, real=True)
-    return _halved("rfft", x, *_one("rfft", x, n, axis), norm, True)
+    return _real_to_complex("rfft", x, *_axis_and_size("rfft", x, n, axis), norm, True)
 
 
 def irfft(x, /, *, n=None, axis=-1, norm="backward"):
@@ -437,7 +433,7 @@ def irfft(x, /, *, n=None, axis=-1, norm="backward"):
     Tensor([1., 2., 3., 2.], shape=(4,), device=cpu, dtype=float32)
     """
     x = _operand("irfft", x)
-    return _doubled("irfft", x, *_one("irfft", x, n, axis), norm, False)
+    return _complex_to_real("irfft", x, *_axis_and_size("irfft", x, n, axis), norm, False)
 
 
 def rfftn(x, /, *, s=None, axes=None, norm="backward"):
@@ -457,8 +453,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     Raises
     ------
     {fftn: ValueError, IndexError}
-    TypeError
-        `x` is complex, the dtype has no transform, or a size is not an integer.
+    {rfft: TypeError}
     {fftn: DeviceError, ImportError}
 
     See Also
@@ -480,9 +475,9 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     x = _operand("rfftn", x, real=True)
     axes, sizes = _sizes("rfftn", x, s, axes)
     if len(set(axes)) == len(axes):
-        return _halved("rfftn", x, axes, sizes, norm, True)
+        return _real_to_complex("rfftn", x, axes, sizes, norm, True)
     sizes = [x.shape[axis] for axis in axes] if sizes is None else sizes
-    halved = _halved("rfftn", x, axes[-1:], sizes[-1:], norm, True)
+    halved = _real_to_complex("rfftn", x, axes[-1:], sizes[-1:], norm, True)
     return _along("rfftn", halved, axes[:-1], sizes[:-1], norm, True)
 
 
@@ -521,9 +516,9 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     x = _operand("irfftn", x)
     axes, sizes = _sizes("irfftn", x, s, axes)
     if len(set(axes)) == len(axes):
-        return _doubled("irfftn", x, axes, sizes, norm, False)
+        return _complex_to_real("irfftn", x, axes, sizes, norm, False)
     transformed = _along("irfftn", x, axes[-2::-1], sizes and sizes[-2::-1], norm, False)  # the first of them first
-    return _doubled("irfftn", transformed, axes[-1:], sizes and sizes[-1:], norm, False)
+    return _complex_to_real("irfftn", transformed, axes[-1:], sizes and sizes[-1:], norm, False)
 
 
 def hfft(x, /, *, n=None, axis=-1, norm="backward"):
@@ -532,8 +527,7 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     {irfft: x, n, axis}
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+    {fft: norm}
 
     {irfft: Returns, Raises}
 
@@ -551,7 +545,7 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
     x = _operand("hfft", x)
-    return _doubled("hfft", x, *_one("hfft", x, n, axis), norm, True)
+    return _complex_to_real("hfft", x, *_axis_and_size("hfft", x, n, axis), norm, True)
 
 
 def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
@@ -560,8 +554,7 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     {rfft: x, n, axis}
-    norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by the number of transformed elements, by its square root, or by 1.
+    {ifft: norm}
 
     {rfft: Returns, Raises}
 
@@ -578,12 +571,11 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.ihfft(dl.asarray([8.0, -2.0, 0.0, -2.0])))
     Tensor([1., 2., 3.], shape=(3,), device=cpu, dtype=float32)
     """
-    if n is None and type(axis) is int and axis == -1 and norm == "backward":
-        result = _few("ihfft", x, True)
-        if result is not None:
-            return result
+    result = _few("ihfft", x, n, axis, norm, True)
+    if result is not None:
+        return result
     x = _operand("ihfft", x, real=True)
-    return _halved("ihfft", x, *_one("ihfft", x, n, axis), norm, False)
+    return _real_to_complex("ihfft", x, *_axis_and_size("ihfft", x, n, axis), norm, False)
 
 
 def _spacing(func, n, d, dtype):
@@ -697,8 +689,7 @@ def fftshift(x, /, *, axes=None):
     ------
     ValueError
         An axis is named twice.
-    IndexError
-        An axis is out of range.
+    {fft: IndexError}
     TypeError
         An axis is not an integer.
 

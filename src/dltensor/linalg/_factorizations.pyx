@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factorizations of batches of matrices: arguments are checked, results made; native/cpu/linalg/batch.h computes."""
+"""Factorizations of batches of matrices: checked and allocated here, computed by native/cpu/linalg/batch.h."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
@@ -89,13 +89,12 @@ cpdef Tensor computed(object x, str func):
     return t
 
 
-cdef int _check_matrices(Tensor t, bint square, str func) except -1:
+cpdef object check_matrices(Tensor t, bint square, str func):
     cdef int ndim = t.impl.dl.ndim
     if ndim < 2:
         raise ValueError(f"{func}: expected a matrix or a batch of matrices, got shape {t.shape}")
     if square and t.impl.dl.shape[ndim - 1] != t.impl.dl.shape[ndim - 2]:
         raise ValueError(f"{func}: expected square matrices, got shape {t.shape}")
-    return 0
 
 
 cdef tuple _read(object x, bint square, str func):
@@ -111,7 +110,7 @@ cdef tuple _read(object x, bint square, str func):
         if not _is_computed(t.impl.dl.dtype):
             dtype = t.dtype
             t = t.astype(DTYPES["float32"])
-    _check_matrices(t, square, func)
+    check_matrices(t, square, func)
     return _plain(t), dtype
 
 
@@ -274,10 +273,7 @@ def det(x, /, *, out=None):
     ------
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {_functions.matrix_norm: TypeError, DeviceError}
 
     See Also
     --------
@@ -310,8 +306,7 @@ def slogdet(x, /):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    {det: x}
 
     Returns
     -------
@@ -325,8 +320,7 @@ def slogdet(x, /):
         `x` does not consist of square matrices.
     TypeError
         The dtype is neither float nor complex.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {det: DeviceError}
 
     See Also
     --------
@@ -411,8 +405,7 @@ def solve(x1, x2, /, *, out=None):
     x2 : array_like
         Of shape ``(n,)``, one vector for all matrices, or ``(..., n, k)``. The dtypes are promoted, and the dimensions
         of the batches broadcast.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {det: out}
 
     Returns
     -------
@@ -421,8 +414,7 @@ def solve(x1, x2, /, *, out=None):
 
     Raises
     ------
-    LinAlgError
-        A matrix is singular; the message names which of the batch.
+    {inv: LinAlgError}
     ValueError
         Shapes do not fit; the message names both. `out` has another shape or is read-only.
     TypeError
@@ -449,7 +441,7 @@ def solve(x1, x2, /, *, out=None):
     left, right = computed(x1, "solve"), computed(x2, "solve")
     if not is_same_place((<Tensor>left).impl.dl.device, (<Tensor>right).impl.dl.device):
         raise DeviceError(f"solve: x1 is on {left.device} and x2 on {right.device}; move one with to()")
-    _check_matrices(left, True, "solve")
+    check_matrices(left, True, "solve")
     n = left.shape[-1]
     vector = right.ndim == 1
     if right.ndim == 0 or right.shape[0 if vector else -2] != n:
@@ -491,8 +483,7 @@ def cholesky(x, /, *, upper=False, out=None):
         bfloat16 are computed in float32.
     upper : bool, default False
         Whether the result is the upper triangle u with ``x = u^H @ u``, and not the lower l with ``x = l @ l^H``.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {det: out}
 
     Returns
     -------
@@ -556,11 +547,8 @@ def qr(x, /, *, mode="reduced"):
     ------
     ValueError
         `x` has fewer than two dimensions, or `mode` is unknown.
-    TypeError
-        The dtype is neither float nor complex.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
+    {slogdet: TypeError}
+    {_functions.matrix_rank: DeviceError}
 
     See Also
     --------
@@ -702,8 +690,7 @@ def eigvalsh(x, /, *, out=None):
     Parameters
     ----------
     {eigh: x}
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {det: out}
 
     Returns
     -------
@@ -712,13 +699,11 @@ def eigvalsh(x, /, *, out=None):
 
     Raises
     ------
-    LinAlgError
-        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    {eigh: LinAlgError}
     ValueError
         `x` does not consist of square matrices, is larger than `backend` takes, or `out` has another shape or is
         read-only.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
+    {det: TypeError}
     {eigh: DeviceError, ImportError}
 
     See Also
@@ -770,8 +755,7 @@ def eig(x, /):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    {det: x}
 
     Returns
     -------
@@ -809,10 +793,7 @@ def eigvals(x, /, *, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {det: x, out}
 
     Returns
     -------
@@ -896,8 +877,7 @@ def svd(x, /, *, full_matrices=True):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    {qr: x}
     full_matrices : bool, default True
         Whether U has m columns and Vh n rows, and not k = min(m, n) both.
 
@@ -909,8 +889,7 @@ def svd(x, /, *, full_matrices=True):
 
     Raises
     ------
-    LinAlgError
-        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    {eigh: LinAlgError}
     ValueError
         `x` has fewer than two dimensions, or is larger than `backend` takes.
     {eigh: TypeError, DeviceError, ImportError}
@@ -937,10 +916,7 @@ def svdvals(x, /, *, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {_functions.matrix_norm: x, out}
 
     Returns
     -------
@@ -949,8 +925,7 @@ def svdvals(x, /, *, out=None):
 
     Raises
     ------
-    LinAlgError
-        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    {eigh: LinAlgError}
     ValueError
         `x` has fewer than two dimensions, is larger than `backend` takes, or `out` has another shape or is
         read-only.

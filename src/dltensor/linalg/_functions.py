@@ -18,7 +18,7 @@ from .._ops.matmul import matmul
 from .._ops.reduce import all as all_of
 from .._ops.reduce import count_nonzero, max, min, sum
 from ._backends import find
-from ._factorizations import computed, euclidean, inv, svd, svdvals
+from ._factorizations import check_matrices, computed, euclidean, inv, svd, svdvals
 
 _FLOAT32 = DTYPES["float32"]
 _NARROW = ("float16", "bfloat16")
@@ -62,11 +62,6 @@ def _operand(x, func):
     return (x.astype(_FLOAT32) if x.dtype.name in _NARROW else x), x.dtype
 
 
-def _matrices(x, func):
-    if x.ndim < 2:
-        raise ValueError(f"{func}: expected a matrix or a batch of matrices, got shape {x.shape}")
-
-
 def _finished(result, dtype, out, func):
     """The result in the 16-bit dtype of the operand, or `out` after it was written there."""
     return written(result.astype(dtype) if dtype.name in _NARROW else result, out, func)
@@ -108,7 +103,7 @@ def diagonal(x, /, *, offset=0):
     Tensor([1, 4], shape=(2,), device=cpu, dtype=int64)
     """
     x = asarray(x)
-    _matrices(x, "diagonal")
+    check_matrices(x, False, "diagonal")
     offset = integer_of(offset, "offset", "diagonal")
     rows, columns = x.shape[-2:]
     x = x[..., -offset:, :] if -rows < offset < 0 else x[..., offset:] if 0 < offset < columns else x
@@ -131,8 +126,7 @@ def trace(x, /, *, offset=0, dtype=None, out=None):
     ----------
     x : array_like
         Of shape ``(..., m, n)`` and of a numeric dtype.
-    offset : int, default 0
-        Which diagonal: above the main one if positive, below it if negative.
+    {diagonal: offset}
     dtype : dtype_like, optional
         Of the result. By default int64 or uint64 for integers, else that of `x`.
     out : array_like, optional
@@ -166,7 +160,7 @@ def trace(x, /, *, offset=0, dtype=None, out=None):
     Tensor(5, shape=(), device=cpu, dtype=int64)
     """
     x = asarray(x)
-    _matrices(x, "trace")
+    check_matrices(x, False, "trace")
     check_computes(x, "trace")
     result = sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
     return written(result, out, "trace")
@@ -188,7 +182,7 @@ def _norms_by_sums(x, kept):
         x = concat([ops.real(x), ops.imag(x)], axis=-1)
     axes = tuple(range(kept, x.ndim))
     if x.dtype == _FLOAT32:
-        wide = x.astype("float64")  # where squares of float32 are exact
+        wide = x.astype("float64")  # squares of float32 are exact in float64
         return ops.sqrt(sum(ops.multiply(wide, wide), axis=axes)).astype(_FLOAT32)
     # A power of two keeps squares, and what their rounding loses, in the range of exponents.
     most = max(ops.abs(x), axis=axes, keepdims=True, initial=0.0)
@@ -252,8 +246,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     ord : int or float, default 2
         Order p of the norm: ``sum(abs(x)**p)**(1/p)``, for infinity the largest absolute value, for minus infinity the
         smallest, for 0 the number of elements that are not 0.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {trace: out}
 
     Returns
     -------
@@ -270,8 +263,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     TypeError
         The dtype is neither float nor complex, `ord` is not a number, or the dtype of `out` is of a lower kind than
         the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {trace: DeviceError}
 
     See Also
     --------
@@ -332,8 +324,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}, default "fro"
         The Frobenius norm; the sum of singular values; the largest or smallest sum of a column's absolute values; the
         largest or smallest singular value; the largest or smallest sum of a row's absolute values.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {trace: out}
 
     Returns
     -------
@@ -347,8 +338,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
         another shape or is read-only.
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {trace: DeviceError}
     ImportError
         The norm needs singular values of matrices larger than 8 x 8, and no library is installed.
 
@@ -366,7 +356,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     Tensor(5., shape=(), device=cpu, dtype=float32)
     """
     x, dtype = _operand(x, "matrix_norm")
-    _matrices(x, "matrix_norm")
+    check_matrices(x, False, "matrix_norm")
     ord, keepdims = ord if isinstance(ord, str) else _order(ord, "matrix_norm"), bool(keepdims)
     if ord not in _ORDERS:
         raise ValueError(f"matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got {quoted(ord)}")
@@ -403,12 +393,8 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     ------
     ValueError
         There are more dimensions than a norm has, `ord` is unknown, or `out` has another shape or is read-only.
-    IndexError
-        `axis` is out of range.
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {vector_norm: IndexError}
+    {matrix_norm: TypeError, DeviceError}
 
     See Also
     --------
@@ -450,8 +436,7 @@ def matrix_power(x, n, /, *, out=None):
         Of shape ``(..., m, m)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
     n : int
         The exponent. Powers of the inverse, if it is negative.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {trace: out}
 
     Returns
     -------
@@ -467,8 +452,7 @@ def matrix_power(x, n, /, *, out=None):
     TypeError
         The dtype is neither float nor complex, `n` is not an integer, or the dtype of `out` is of a lower kind than
         the result's.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {trace: DeviceError}
 
     See Also
     --------
@@ -485,9 +469,7 @@ def matrix_power(x, n, /, *, out=None):
             [0., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
     x, dtype = _operand(x, "matrix_power")
-    _matrices(x, "matrix_power")
-    if x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
+    check_matrices(x, True, "matrix_power")
     n = integer_of(n, "n", "matrix_power")
     if n < 0:
         x, n = inv(x), -n
@@ -521,13 +503,11 @@ def matrix_rank(x, /, *, rtol=None, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    {matrix_norm: x}
     rtol : float or array_like, optional
         Singular values up to this part of the largest one are negligible; of shape ``(...)`` if it is a tensor. By
         default ``max(m, n)`` times the dtype's eps.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {trace: out}
 
     Returns
     -------
@@ -538,8 +518,7 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     ------
     LinAlgError
         A matrix has NaN or infinite elements; the message names which of the batch.
-    ValueError
-        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
+    {trace: ValueError}
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than int64.
     DeviceError
@@ -562,7 +541,7 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     Tensor(1, shape=(), device=cpu, dtype=int64)
     """
     x, dtype = _operand(x, "matrix_rank")
-    _matrices(x, "matrix_rank")
+    check_matrices(x, False, "matrix_rank")
     values = svdvals(x)
     result = count_nonzero(ops.greater(values, _cutoff(x, dtype, values, rtol)), axis=-1)
     return written(result, out, "matrix_rank")
@@ -573,13 +552,11 @@ def pinv(x, /, *, rtol=None, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    {matrix_norm: x}
     rtol : float or array_like, optional
         Singular values up to this part of the largest one are taken as 0; of shape ``(...)`` if it is a tensor. By
         default ``max(m, n)`` times the dtype's eps.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {trace: out}
 
     Returns
     -------
@@ -589,8 +566,7 @@ def pinv(x, /, *, rtol=None, out=None):
     Raises
     ------
     {matrix_rank: LinAlgError, ValueError}
-    TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
+    {matrix_norm: TypeError}
     {matrix_rank: DeviceError, ImportError}
 
     See Also
@@ -607,7 +583,7 @@ def pinv(x, /, *, rtol=None, out=None):
     Tensor([[0.5, 0. ]], shape=(1, 2), device=cpu, dtype=float32)
     """
     x, dtype = _operand(x, "pinv")
-    _matrices(x, "pinv")
+    check_matrices(x, False, "pinv")
     u, values, vh = svd(x, full_matrices=False)
     kept = ops.greater(values, _cutoff(x, dtype, values, rtol))
     inverses = where(kept, ops.divide(1.0, where(kept, values, 1.0)), 0.0)
