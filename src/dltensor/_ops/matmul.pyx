@@ -163,17 +163,7 @@ def matmul(x1, x2, /, out=None):
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
-    row = operands[0].type
-    if row != operands[1].type or row < 0 or row >= computed_types:
-        row = promote_operands(operands, 2, "matmul")
-        own_operands(used, 3 if out is not None else 2, operands, owners, "matmul")  # a conversion may release the GIL
-        for i in range(2):
-            if operands[i].type != row:
-                converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
-                owners.append(converted)
-                read_tensor(converted, &operands[i])
-    if kind_order(row) == 0:
-        raise TypeError("matmul: not defined for bool; astype() an integer first")
+    row = _convert_factors(operands, used, 3 if out is not None else 2, owners)
     a, b = operands[0].view, operands[1].view
     left_vector, right_vector = a.ndim == 1, b.ndim == 1
     if left_vector:
@@ -181,8 +171,7 @@ def matmul(x1, x2, /, out=None):
         extended_a[2], extended_a[3] = a.shape[0] * a.strides[0], a.strides[0]
         a.ndim, a.shape, a.strides = 2, extended_a, extended_a + 2
     if right_vector:
-        extended_b[0], extended_b[1], extended_b[2], extended_b[3] = b.shape[0], 1, b.strides[0], 1
-        b.ndim, b.shape, b.strides = 2, extended_b, extended_b + 2
+        _insert_axes(&b, 1, -1, extended_b)
     ndim = 0
     if a.ndim > 2 or b.ndim > 2:
         ndims[0], ndims[1] = a.ndim - 2, b.ndim - 2
@@ -215,6 +204,22 @@ def matmul(x1, x2, /, out=None):
         result = result.reshape(tuple([shape[i] for i in range(ndim + 2)
                                        if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
     return result
+
+
+cdef int _convert_factors(Operand* operands, PyObject** used, int count, list owners) except -1:
+    """Convert the first two of `count` operands to the dtype that they meet in, and return its row."""
+    cdef int i, row = operands[0].type
+    if row != operands[1].type or row < 0 or row >= computed_types:
+        row = promote_operands(operands, 2, "matmul")
+        own_operands(used, count, operands, owners, "matmul")  # a conversion may release the GIL
+        for i in range(2):
+            if operands[i].type != row:
+                converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
+                owners.append(converted)
+                read_tensor(converted, &operands[i])
+    if kind_order(row) == 0:
+        raise TypeError("matmul: not defined for bool; astype() an integer first")
+    return row
 
 
 cdef void _insert_axes(DLTensor* view, int first, int second, int64_t* numbers) noexcept:

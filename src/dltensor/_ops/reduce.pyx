@@ -154,19 +154,36 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
     return result
 
 
+cdef bint _split_at_axis(const DLTensor* x, int axis, int64_t* outer, int64_t* count, int64_t* inner) noexcept:
+    """Count the elements before an axis, along it (-1: along all axes) and after it, of a tensor in C order.
+
+    False if it is not in C order, or has no elements.
+    """
+    cdef int64_t n = 1
+    cdef int i
+    outer[0] = count[0] = inner[0] = 1
+    for i in range(x.ndim - 1, -1, -1):
+        if x.strides[i] != n:
+            return False
+        n *= x.shape[i]
+        if axis < 0 or i == axis:
+            count[0] *= x.shape[i]
+        elif i > axis:
+            inner[0] *= x.shape[i]
+        else:
+            outer[0] *= x.shape[i]
+    return n != 0
+
+
 cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double correction):
     """The same of a CUDA tensor of any size, over all axes or one."""
     cdef Tensor x = <Tensor>arguments.x
     cdef Tensor result
     cdef const Engine* engine
-    cdef const int64_t* shape
-    cdef const int64_t* strides
-    cdef int64_t* to_shape
-    cdef int64_t* to_strides
-    cdef int64_t n = 1, outer = 1, inner = 1, count = 1, bytes = 1
-    cdef int64_t axis = 0
+    cdef int64_t outer, inner, count, size = 1
+    cdef int64_t axis = -1
     cdef int overflow = 0
-    cdef int i, k = 0, along = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
+    cdef int i, k, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
     cdef bint keepdims = False, whole = not _is_given(arguments.axis)
     if arguments.keepdims != NULL:
         if <object>arguments.keepdims is True:
@@ -180,50 +197,21 @@ cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double
         if overflow != 0 or not -ndim <= axis < ndim:
             return None
         axis += ndim if axis < 0 else 0
-        along = <int>axis
     if type < 0 or type >= computed_types:
         return None
     to = _results[reduction][type]
     if to < 0:
         return None
-    # In C order: the elements after the axis, along it, and before it.
-    shape, strides = x.impl.dl.shape, x.impl.dl.strides
-    i = ndim - 1
-    if not whole:
-        while i > along:
-            if strides[i] != inner:
-                return None
-            inner *= shape[i]
-            i -= 1
-        if strides[i] != inner:
-            return None
-        count = shape[i]
-        n = inner * count
-        i -= 1
-    while i >= 0:
-        if strides[i] != n:
-            return None
-        n *= shape[i]
-        outer *= shape[i]
-        i -= 1
-    if n == 0:
+    if not _split_at_axis(&x.impl.dl, <int>axis, &outer, &count, &inner):
         return None
-    if whole:
-        count, outer = n, 1
     result = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
-    if keepdims or not whole:
-        to_shape, to_strides = result.impl.dl.shape, result.impl.dl.strides
-        for i in range(ndim - 1, -1, -1):
-            if whole or i == along:
-                if not keepdims:
-                    continue
-                k = i
-                to_shape[k] = 1
-            else:
-                k = i if keepdims or i < along else i - 1
-                to_shape[k] = shape[i]
-            to_strides[k] = bytes
-            bytes *= to_shape[k]
+    for i in range(ndim - 1, -1, -1):
+        if (whole or i == axis) and not keepdims:
+            continue
+        k = i if keepdims or i < axis else i - 1
+        result.impl.dl.shape[k] = 1 if whole or i == axis else x.impl.dl.shape[i]
+        result.impl.dl.strides[k] = size
+        size *= result.impl.dl.shape[k]
     engine = loaded_engine()
     if engine == NULL:
         engine = engine_of(x.impl.dl.device, _names[reduction])
@@ -354,7 +342,7 @@ cdef list _kinds_of(int reduction):
 cdef int _with_result(int reduction, int type, int dtype, ReduceOptions* options, str func) except -1:
     """The dtype that elements are reduced in where the result has another one than theirs, `dtype`."""
     cdef int kind = kind_order(dtype)
-    cdef bint part = reduction_table[reduction].result[0] == b"p"  # of complex elements the real dtype of their parts
+    cdef bint part = reduction_table[reduction].result[0] == b"p"  # complex elements give the real dtype of their parts
     if not reduction_table[reduction].takes & TAKES_SATURATE and kind < 2:
         raise TypeError(f"{func}: dtype must be a float or complex one, got {type_table[dtype].name.decode()}; convert "
                         f"the result with astype()")

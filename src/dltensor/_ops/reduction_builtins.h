@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Python builtin per row of reductions.h, and the methods of the same names: name, signature, docstring. What they do
+// One Python builtin per row of rows.h, and the methods of the same names: name, signature, docstring. What they do
 // is in _ops/reduce.pyx.
 #pragma once
 #include <Python.h>
@@ -8,7 +8,7 @@
 
 namespace dlt {
 
-// Arguments of every reduction, null where they are not given.
+// Arguments of every reduction, null where they are not parsed.
 struct ReduceArguments {
   PyObject *x, *axis, *keepdims, *out, *dtype, *correction, *where, *initial, *saturate;
 };
@@ -41,8 +41,8 @@ inline const ReduceKeyword* find_keyword(PyObject* name) {
   return nullptr;
 }
 
-// Reduces with the keyword arguments beside those in `given`; `values` are theirs.
-inline PyObject* call_with_keywords(int reduction, ReduceArguments& given, PyObject* const* values, PyObject* keywords) {
+// Reduces with the keyword arguments beside those in `parsed`; `values` are theirs.
+inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyObject* const* values, PyObject* keywords) {
   const ReductionRow& row = reduction_table[reduction];
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
@@ -50,19 +50,19 @@ inline PyObject* call_with_keywords(int reduction, ReduceArguments& given, PyObj
     if (!found || (found->takes & row.takes) != found->takes)
       return PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; help(dltensor.%s) lists what there is", row.name,
                           keyword, row.name);
-    if (given.*(found->place)) return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", row.name, found->name);
-    given.*(found->place) = values[k];
+    if (parsed.*(found->place)) return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", row.name, found->name);
+    parsed.*(found->place) = values[k];
   }
-  return reduce_hook(reduction, &given);
+  return reduce_hook(reduction, &parsed);
 }
 
 inline PyObject* call_reduction(int reduction, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   if (count != 1)
     return PyErr_Format(PyExc_TypeError, "%s: expected 1 positional argument, got %zd; give axis and the rest by keyword",
                         reduction_table[reduction].name, count);
-  ReduceArguments given{};
-  given.x = arguments[0];
-  return call_with_keywords(reduction, given, arguments + count, keywords);
+  ReduceArguments parsed{};
+  parsed.x = arguments[0];
+  return call_with_keywords(reduction, parsed, arguments + count, keywords);
 }
 
 inline PyObject* call_reduction_method(int reduction, PyObject* self, PyObject* const* arguments, Py_ssize_t count,
@@ -71,10 +71,10 @@ inline PyObject* call_reduction_method(int reduction, PyObject* self, PyObject* 
     return PyErr_Format(PyExc_TypeError,
                         "%s: expected at most 1 positional argument, the axis, got %zd; give the rest by keyword",
                         reduction_table[reduction].name, count);
-  ReduceArguments given{};
-  given.x = self;
-  if (count == 1) given.axis = arguments[0];
-  return call_with_keywords(reduction, given, arguments + count, keywords);
+  ReduceArguments parsed{};
+  parsed.x = self;
+  if (count == 1) parsed.axis = arguments[0];
+  return call_with_keywords(reduction, parsed, arguments + count, keywords);
 }
 
 #define DLT_BUILTIN(name, ...)                                                                                          \
