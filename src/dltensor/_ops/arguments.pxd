@@ -15,8 +15,8 @@ from .engine cimport EngineOperand, EngineTable, LaunchContext, computing_device
 cdef struct Operand:
     DLTensor view
     PyObject* owner    # the foreign object that the memory is borrowed from; NULL for our tensors and numbers
-    const DLPackExchangeAPI* table  # of the owner's type; NULL for an ndarray
-    Block* block        # that the memory belongs to; NULL for numbers and for what is borrowed
+    const DLPackExchangeAPI* table  # table of the owner's type; NULL for an ndarray
+    Block* block        # owner of the memory; NULL for numbers and for what is borrowed
     uint64_t flags
     int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
     bint number
@@ -59,7 +59,7 @@ cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, co
 
 # -- the one treatment of `out`: checked, computed into, delivered
 
-# How the dtype of an output may differ from that of the result.
+# Rules for the dtype of an output beside that of the result.
 cdef enum OutputRule:
     SAME_DTYPE  # not at all
     HOLDS       # it holds every value of the result

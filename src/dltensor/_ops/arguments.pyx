@@ -391,8 +391,7 @@ def output_of(out, tuple shape, dtype, str func):
 
     Raises
     ------
-    ValueError
-        `out` has another shape or is read-only.
+    {written: ValueError}
     TypeError
         `out` has another dtype, or is no tensor.
 

@@ -44,7 +44,7 @@ class NamespaceInfo:
         return {name: DTYPES[name] for name in names if kind is None or isdtype(DTYPES[name], kind)}
 
     def devices(self):
-        """Return the devices that tensors can be made on here, as a tuple."""
+        """Return the devices that can hold tensors here, as a tuple."""
         from .. import cuda
 
         count = cuda.device_count() if cuda.is_available() else 0  # no exception where a driver does not start

@@ -58,7 +58,7 @@ cdef CastOptions _options(object rounding, object saturate, object scale, object
     options.saturate = saturate is not None and bool(saturate)
     options.scaled = scale is not None or offset is not None
     options.scale = 1.0 if scale is None else _real(scale, "scale", func)
-    options.offset = -0.0 if offset is None else _real(offset, "offset", func)  # which keeps the sign of a zero
+    options.offset = -0.0 if offset is None else _real(offset, "offset", func)  # -0.0 keeps the sign of a zero
     return options
 
 
@@ -470,7 +470,7 @@ cdef int _assign_converted(Tensor target, Tensor source, str func) except -1:
                              target.impl.dl.shape, TRAILING, strides):
         raise ValueError(f"{func}: shape {source.shape} does not broadcast to {target.shape}")
     if not is_same_place(source.impl.dl.device, target.impl.dl.device):
-        # As the dtype that arrives first, so that no more travels than is written.
+        # Convert to the target's dtype first, so that no more travels than is written.
         if source.dtype != target.dtype:
             source = astype(source, target.dtype)
         return device_operations().move(target, source, func)

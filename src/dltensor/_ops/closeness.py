@@ -46,7 +46,7 @@ def _tolerance(x, like):
 
 
 def _both_nan(a, b):
-    """Where both elements are NaN; None for dtypes without NaN."""
+    """Test where both elements are NaN; None for dtypes without NaN."""
     if not (isdtype(a.dtype, _INEXACT) and isdtype(b.dtype, _INEXACT)):
         return None
     return ops.logical_and(ops.isnan(a), ops.isnan(b))
@@ -71,7 +71,7 @@ def _close(a, b, rtol, atol, equal_nan, out):
     wide = [_wide(x) for x in (a, b)]
     distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
     near = ops.isfinite(size)
-    room = size if isinstance(rtol, float) and isinstance(atol, float) else None  # what broadcasts may be larger
+    room = size if isinstance(rtol, float) and isinstance(atol, float) else None  # else it may be larger
     limit = ops.add(ops.multiply(size, rtol, out=room), atol, out=room)
     near = ops.logical_and(near, ops.less_equal(distance, limit))
     return ops.logical_or(same, near, out=out)
@@ -146,8 +146,7 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
 
     Raises
     ------
-    TypeError
-        An operand is not a tensor or a number, or there is no common dtype.
+    {isclose: TypeError}
     ValueError
         The shapes do not broadcast.
     DeviceError

@@ -79,7 +79,7 @@ cdef int _common(Tensor a, int a_axis, Tensor b, int b_axis, int64_t* shape) exc
 
 
 cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* result, str func) except -1:
-    """Sums of products over the last one or two dimensions; `made` has none of them."""
+    """Sums of products over the last one or two dimensions; `result` has none of them."""
     cdef _Factor out
     cdef LaunchContext host
     cdef PyThreadState* state
@@ -266,8 +266,7 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
         Tensors, or objects that support DLPack: integers, floats, complex.
     axes : int or tuple of two sequences of int, default 2
         How many of the last dimensions of `x1` and the first of `x2` are summed over, or which of each, in pairs.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {vecdot: out}
 
     Returns
     -------
@@ -283,8 +282,7 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
         read-only.
     TypeError
         The dtypes are not supported, there is no common one, or that of `out` is of a lower kind than the result's.
-    DeviceError
-        An operand is neither on the host nor on a CUDA device.
+    {vecdot: DeviceError}
 
     See Also
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors made from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
+"""Tensors from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
 from libc.stdint cimport int64_t
 
@@ -20,22 +20,6 @@ from .._core.types import DTYPES, as_dtype
 from .._core.views import as_strided, move_for, write_spaced
 from .casting import where as choose
 from .manipulation import with_bytes
-
-__all__ = [
-    "arange",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "tril",
-    "triu",
-    "zeros",
-    "zeros_like",
-]
 
 cdef object _float32 = DTYPES["float32"]
 cdef object _HALF = 1 << 63           # beyond the largest int64
@@ -91,12 +75,10 @@ def ones(shape, *, dtype=None, device=None):
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Shape of the tensor.
+    {zeros: shape}
     dtype : dtype_like, default float32
         Element type.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {zeros: device}
 
     {zeros: Returns}
 
@@ -105,8 +87,7 @@ def ones(shape, *, dtype=None, device=None):
     {zeros: ValueError, MemoryError}
     TypeError
         The dtype cannot represent 1.
-    DeviceError
-        The device is not available.
+    {zeros: DeviceError}
 
     See Also
     --------
@@ -129,14 +110,12 @@ def full(shape, fill_value, *, dtype=None, device=None):
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Shape of the tensor.
+    {zeros: shape}
     fill_value : bool, int, float or complex
         Value of every element.
     dtype : dtype_like, optional
         Element type. By default bool, int64, float32 or complex64, by the kind of `fill_value`.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {zeros: device}
 
     {zeros: Returns}
 
@@ -147,8 +126,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
         `fill_value` is outside the range of an integer dtype, or an integer that no float holds.
     TypeError
         `fill_value` is not a number that `dtype` can represent.
-    DeviceError
-        The device is not available.
+    {zeros: DeviceError}
 
     See Also
     --------
@@ -220,12 +198,10 @@ def empty_like(x, /, *, dtype=None, device=None):
 
     Raises
     ------
-    DeviceError
-        The device is not available.
+    {zeros: DeviceError}
     TypeError
         `dtype` is not a dtype.
-    MemoryError
-        The allocation failed.
+    {zeros: MemoryError}
 
     See Also
     --------
@@ -237,8 +213,8 @@ def empty_like(x, /, *, dtype=None, device=None):
 
     Examples
     --------
-    >>> made = dl.empty_like(dl.zeros((2, 3), dtype="int8"))
-    >>> made.shape, made.dtype
+    >>> x = dl.empty_like(dl.zeros((2, 3), dtype="int8"))
+    >>> x.shape, x.dtype
     ((2, 3), dltensor.int8)
     """
     return _empty_like(x, dtype, device, "empty_like")
@@ -279,12 +255,7 @@ def ones_like(x, /, *, dtype=None, device=None):
 
     Raises
     ------
-    DeviceError
-        The device is not available.
-    TypeError
-        The dtype cannot represent 1.
-    MemoryError
-        The allocation failed.
+    {ones: DeviceError, TypeError, MemoryError}
 
     See Also
     --------
@@ -307,18 +278,15 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
-    fill_value : bool, int, float or complex
-        Value of every element.
+    {empty_like: x}
+    {full: fill_value}
     {zeros_like: dtype, device}
 
     {zeros_like: Returns}
 
     Raises
     ------
-    OverflowError
-        `fill_value` is outside the range of an integer dtype, or an integer that no float holds.
+    {full: OverflowError}
     TypeError
         `fill_value` is not a number that the dtype can represent.
     {zeros_like: DeviceError, MemoryError}
@@ -366,8 +334,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     dtype : dtype_like, optional
         Element type. By default int64 when all three arguments are integers, else float32. Integers are computed
         exactly, other numbers in double precision with one rounding at the end.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {zeros: device}
 
     Returns
     -------
@@ -382,8 +349,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
         A number is outside the range of an integer `dtype`, or an integer that no float holds.
     TypeError
         An argument is not a real number.
-    DeviceError
-        The device is not available.
+    {zeros: DeviceError}
 
     See Also
     --------
@@ -490,8 +456,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     dtype : dtype_like, optional
         Element type. By default float32, or complex64 when an end is complex. Each element is the exact value, rounded
         once; integers are truncated.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {zeros: device}
     endpoint : bool, default True
         Whether `stop` is the last element.
 
@@ -504,12 +469,10 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     ------
     ValueError
         `num` is negative.
-    OverflowError
-        A number is outside the range of an integer `dtype`, or an integer that no float holds.
+    {arange: OverflowError}
     TypeError
         An end is not a number, or `num` is not an integer.
-    DeviceError
-        The device is not available.
+    {zeros: DeviceError}
 
     See Also
     --------
@@ -706,8 +669,8 @@ def _chosen(x, k, lower, func):
     kept[: max(edge, 0)].fill(lower)
     mask = as_strided(move_for(func, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, func=func)
     bits = x.dtype.bits * x.dtype.lanes
-    # As integers of the same width any dtype can be chosen from; what stands for 0 in it need not be zero bytes. It is
-    # passed as a number, so that nothing is made on the device.
+    # Choose among integers of the same width, which serve for any dtype; 0 of that dtype need not be zero bytes. It is
+    # passed as a number, so that nothing is allocated on the device.
     kind = "complex128" if bits == 128 else f"uint{bits}"
     zero = zeros_for(func, (), x.dtype).view(kind).item()
     try:
@@ -760,8 +723,7 @@ def triu(x, /, *, k=0):
 
     Parameters
     ----------
-    x : array_like
-        Matrices, of shape ``(..., rows, columns)``.
+    {tril: x}
     k : int, default 0
         Lowest diagonal that is kept.
 

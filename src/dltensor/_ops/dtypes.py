@@ -8,8 +8,6 @@ from . import elementwise as functions
 from .creation import arange
 from .promotion import result_type
 
-__all__ = ["can_cast", "finfo", "iinfo", "isdtype"]
-
 _SIGNED, _UNSIGNED, _BOOL = {DataTypeCode.kDLInt}, {DataTypeCode.kDLUInt}, {DataTypeCode.kDLBool}
 _COMPLEX = {DataTypeCode.kDLComplex}
 # Every other code of the standard that means numbers is some float.

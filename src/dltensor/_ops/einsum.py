@@ -18,8 +18,6 @@ from .manipulation import moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
 from .promotion import common_dtype
 
-__all__ = ["cross", "einsum", "kron", "outer"]
-
 _BOOL = DTYPES["bool"]
 
 
@@ -381,8 +379,7 @@ def kron(a, b, /, *, out=None):
         Tensor, or any object that supports DLPack.
     b : array_like
         The same. The dtypes are promoted; the operand with fewer dimensions gets leading ones of extent 1.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {outer: out}
 
     Returns
     -------
@@ -393,8 +390,7 @@ def kron(a, b, /, *, out=None):
     ------
     ValueError
         `out` has another shape or is read-only.
-    TypeError
-        The dtypes have no common dtype, or that of `out` is of a lower kind than the result's.
+    {outer: TypeError}
 
     See Also
     --------
@@ -427,8 +423,7 @@ def cross(x1, x2, /, *, axis=-1, out=None):
         The same. The dtypes are promoted, and the other dimensions broadcast.
     axis : int, default -1
         Dimension of the vectors. At least 0 only when both operands have the same number of dimensions.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {outer: out}
 
     Returns
     -------

@@ -40,7 +40,7 @@ cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int mirrored_comparison(int)
     ExactComparison exact_comparison(int, int, const Scalar&, int)
 
-cdef extern from *:  # of Cython: which way the compiler lays out as the straight one
+cdef extern from *:  # Cython's: the branch that the compiler lays out as the straight one
     bint likely(bint) noexcept nogil
     bint unlikely(bint) noexcept nogil
 
@@ -200,7 +200,7 @@ cdef int _compared_type(int op, Operand* operands, str func) except -2:
     """The dtype in which two tensors are compared by value; -1 where none holds the values of both."""
     cdef int a = operands[0].type, b = operands[1].type, wide = a if kind_order(a) > kind_order(b) else b
     if not (0 <= a < computed_types and 0 <= b < computed_types):
-        promote_operands(operands, 2, func)  # which says what is wrong
+        promote_operands(operands, 2, func)  # raises the error
     _computed_type(op, wide, func)
     return comparison_type(a, b)
 
@@ -238,7 +238,7 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
     cdef Tensor result
     cdef int rest = 0
     read_number(number, &value, func)
-    if value.kind == REAL and isinstance(number, int):  # of more than 64 bits
+    if value.kind == REAL and isinstance(number, int):  # an integer of more than 64 bits
         rest = (number > value.re) - (number < value.re)
     plan = exact_comparison(mirrored_comparison(op) if k == 0 else op, tensor.type, value, rest)
     result = _target(target, out, ndim, shape, type_bool, device, False, func)

@@ -168,7 +168,7 @@ cdef inline object _own(int op, PyObject** arguments, int count, object out):
     for i in range(count):
         if type(<object>arguments[i]) is Tensor:
             views[i] = &(<Tensor>arguments[i]).impl.dl
-        elif _is_number(<object>arguments[i]) and not (op == op_pow and i == 1):  # whose sign is checked
+        elif _is_number(<object>arguments[i]) and not (op == op_pow and i == 1):  # the sign of an exponent is checked
             views[i] = NULL
         else:
             return None

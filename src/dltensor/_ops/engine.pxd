@@ -142,7 +142,7 @@ cdef extern from "Python.h" nogil:
 # writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
 # C order, of `size` elements, and numbers as elements of that dtype; into a tensor like `like`, of dtype `to`, or a new
 # one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count`
-# elements that are `inner` apart, into `made`, whose memory it allocates.
+# elements that are `inner` apart, into `answer`, whose memory it allocates.
 cdef struct Engine:
     const EngineTable* table
     int (*launch_on)(int device, LaunchContext* out) except -1  # the calling thread's stream

@@ -224,7 +224,7 @@ cdef int raise_bad_index(BadIndex bad, const IndexPlan* plan, list read, str pre
     cdef int d
     value = bad.value
     place = _place_of(bad.at, plan.spread, plan.spread_shape)
-    if index.impl.dl.dtype.code == 1 and value == 0x7FFFFFFFFFFFFFFF:  # what an index above it was clamped to
+    if index.impl.dl.dtype.code == 1 and value == 0x7FFFFFFFFFFFFFFF:  # an index above it was clamped to this
         own = place[plan.spread - index.impl.dl.ndim:]
         value = index.item(*[0 if index.impl.dl.shape[d] == 1 else own[d] for d in range(index.impl.dl.ndim)])
     raise IndexError(f"{prefix}index {value} is out of range for axis {array.axis} with size {array.size}, at position "

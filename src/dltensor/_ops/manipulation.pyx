@@ -20,25 +20,6 @@ from .._core.views import as_strided
 from .take import take
 from .promotion import common_dtype
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "matrix_transpose",
-    "moveaxis",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "squeeze",
-    "stack",
-    "tile",
-    "unstack",
-]
-
 
 cdef list _alike(object arrays, DLDataType* dtype, str func):
     """The operands as tensors on one device, and the dtype that they meet in."""
@@ -363,8 +344,7 @@ def unstack(x, /, axis=0):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     axis : int, default 0
         Dimension along which to split.
 
@@ -375,8 +355,7 @@ def unstack(x, /, axis=0):
 
     Raises
     ------
-    IndexError
-        `axis` is out of range.
+    {concat: IndexError}
     TypeError
         `axis` is not an integer.
 
@@ -414,8 +393,7 @@ def expand_dims(x, /, axis=0):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     axis : int or sequence of int, default 0
         Positions of the new dimensions in the result.
 
@@ -426,8 +404,7 @@ def expand_dims(x, /, axis=0):
 
     Raises
     ------
-    IndexError
-        `axis` is out of range.
+    {concat: IndexError}
     ValueError
         A dimension is named twice.
 
@@ -475,8 +452,7 @@ def squeeze(x, /, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     axis : int, sequence of int or None, default None
         Dimensions to remove; None removes all that have one element.
 
@@ -486,8 +462,7 @@ def squeeze(x, /, axis=None):
     ------
     ValueError
         A named dimension does not have exactly one element, or is named twice.
-    IndexError
-        `axis` is out of range.
+    {concat: IndexError}
     TypeError
         An axis is not an integer.
 
@@ -512,8 +487,7 @@ def flip(x, /, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     axis : int, sequence of int or None, default None
         Dimensions to reverse; None reverses every dimension.
 
@@ -524,8 +498,7 @@ def flip(x, /, axis=None):
 
     Raises
     ------
-    IndexError
-        `axis` is out of range.
+    {concat: IndexError}
     ValueError
         A dimension is named twice, or `x` is packed and its last element begins inside a byte.
 
@@ -560,8 +533,7 @@ def permute_dims(x, /, axes):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     axes : sequence of int
         For each dimension of the result, the dimension of `x` that it is.
 
@@ -598,8 +570,7 @@ def moveaxis(x, source, destination, /):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     source : int or sequence of int
         Dimensions to move.
     destination : int or sequence of int
@@ -611,8 +582,7 @@ def moveaxis(x, source, destination, /):
     ------
     ValueError
         `source` and `destination` differ in length, or one names a dimension twice.
-    IndexError
-        An axis is out of range.
+    {permute_dims: IndexError}
 
     See Also
     --------
@@ -681,8 +651,7 @@ def reshape(x, /, shape, *, copy=None, order="C"):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     shape : int or sequence of int
         New shape. One extent may be -1; it is computed from the others.
     copy : bool, optional
@@ -719,8 +688,7 @@ def roll(x, /, shift, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     shift : int or sequence of int
         Number of positions toward higher indices, one for each axis.
     axis : int, sequence of int or None, default None
@@ -736,8 +704,7 @@ def roll(x, /, shift, axis=None):
     ------
     ValueError
         `shift` and `axis` differ in length.
-    IndexError
-        An axis is out of range.
+    {permute_dims: IndexError}
     TypeError
         `shift` is not an integer or a sequence of integers.
 
@@ -799,8 +766,7 @@ def repeat(x, repeats, /, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     repeats : int, array_like of int or nested sequence of int
         Number of repetitions: one for all elements, or one for each position along `axis`, of shape ``(n,)``.
     axis : int or None, default None
@@ -814,8 +780,7 @@ def repeat(x, repeats, /, axis=None):
         A number of repetitions is negative, or their count is neither 1 nor the extent of the dimension.
     TypeError
         `repeats` does not consist of integers.
-    IndexError
-        `axis` is out of range.
+    {concat: IndexError}
 
     See Also
     --------
@@ -902,8 +867,7 @@ def tile(x, repetitions, /):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {broadcast_to: x}
     repetitions : int or sequence of int
         Number of repetitions along each dimension. If it and the shape differ in length, ones are prepended to the
         shorter of them.

@@ -27,16 +27,10 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
+    {statistics.average: x, axis}
     dtype : dtype_like, optional
         Dtype of the result; as for `sum`.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {statistics.ptp: keepdims, out}
 
     Returns
     -------
@@ -45,14 +39,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
-    ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {statistics.logsumexp: TypeError, IndexError, ValueError, DeviceError}
 
     See Also
     --------
@@ -194,10 +181,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     Raises
     ------
     {nansum: TypeError, IndexError}
-    ValueError
-        `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {statistics.ptp: ValueError, DeviceError}
 
     See Also
     --------
@@ -285,8 +269,7 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     ------
     TypeError
         An argument is not a tensor, `axis` or `n` is not an integer, or there is no common dtype.
-    IndexError
-        `axis` is out of range.
+    {nansum: IndexError}
     ValueError
         `n` is negative, `x` has no dimensions, or the shapes do not fit.
 

@@ -305,7 +305,7 @@ def _extreme(function):
 def _diff(a, n=1, axis=-1, prepend=None, append=None):
     a = _read(a)
     if n == 0:
-        return a  # as NumPy has it, without the parts
+        return a  # without the parts, like NumPy
     shape = [1 if place == axis % a.ndim else size for place, size in enumerate(a.shape)] if a.ndim else []
 
     def part(x):
@@ -493,7 +493,7 @@ def call_function(func, types, args, kwargs):
         except TypeError:
             result = NotImplemented
         except LinAlgError as error:
-            raise numpy.linalg.LinAlgError(str(error)) from None  # what callers of NumPy catch
+            raise numpy.linalg.LinAlgError(str(error)) from None  # callers of NumPy catch it
         if result is not NotImplemented:
             return result
     if not hasattr(func, "_implementation"):  # numpy.zeros(3, like=t) and its relatives
@@ -532,5 +532,5 @@ def _with_arrays(x):
         return x
     array = to_numpy(x, None, None)
     if array.ctypes.data != x.data_ptr:
-        array.flags.writeable = False  # of a packed tensor it is a copy: what NumPy wrote there would be lost
+        array.flags.writeable = False  # a packed tensor gives a copy: writes of NumPy to it would be lost
     return array

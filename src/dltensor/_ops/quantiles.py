@@ -147,10 +147,7 @@ def median(x, /, *, axis=None, keepdims=False, dtype=None):
     ------
     TypeError
         The dtype has no order, `axis` is not an integer, or `dtype` is not a float dtype.
-    IndexError
-        `axis` is out of range.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {scan.cumulative_sum: IndexError, DeviceError}
 
     See Also
     --------
@@ -174,8 +171,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None)
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    {median: x}
     q : array_like or float
         Probabilities from 0 to 1, of any shape.
     {median: axis, keepdims}
@@ -183,8 +179,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None)
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
         'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
         'median_unbiased' or 'normal_unbiased'.
-    dtype : dtype_like, optional
-        Float dtype of the result, which is rounded to it once.
+    {median: dtype}
 
     Returns
     -------

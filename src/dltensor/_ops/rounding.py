@@ -29,7 +29,7 @@ def round_tensor(t, ndigits):
     """
     ndigits = integer_of(ndigits, "ndigits", "round")
     if t.dtype.code == DataTypeCode.kDLBool:
-        return nearest(t)  # which raises for bool
+        return nearest(t)  # raises for bool
     if t.dtype.code in _INTEGERS:
         return t.copy() if ndigits >= 0 else _round_integers(t, ndigits)
     wide = astype(t, "complex128" if t.dtype.code == DataTypeCode.kDLComplex else "float64")

@@ -54,7 +54,7 @@ cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str
     return wanted
 
 
-cdef dict _forms = {}  # of _form_of_result, where the call names no dtype: by type, operation and saturate
+cdef dict _forms = {}  # results of _form_of_result without a dtype, by type, operation and saturate
 
 
 cdef tuple _form_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
@@ -169,12 +169,10 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, satur
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    {cumulative_sum: x}
     axis : int, optional
         Dimension to multiply along. It may be left out when `x` has one dimension.
-    dtype : dtype_like, optional
-        Elements are converted to it first, and the result has it.
+    {cumulative_sum: dtype}
     include_initial : bool, default False
         Begin with 1, so that the result is one element longer.
     {cumulative_sum: saturate, out}
@@ -204,8 +202,7 @@ def cumulative_max(x, /, *, axis=None, out=None):
         Tensor, or any object that supports DLPack: bool, integers, floats.
     axis : int, optional
         Dimension to compare along. It may be left out when `x` has one dimension.
-    out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+    {cumulative_sum: out}
 
     Returns
     -------
@@ -265,8 +262,7 @@ def cumsum(x, axis=None, dtype=None, out=None):
 
     Raises
     ------
-    IndexError
-        `axis` is out of range.
+    {cumulative_sum: IndexError}
 
     Examples
     --------
@@ -281,8 +277,7 @@ def cumprod(x, axis=None, dtype=None, out=None):
 
     Raises
     ------
-    IndexError
-        `axis` is out of range.
+    {cumulative_sum: IndexError}
 
     Examples
     --------

@@ -212,8 +212,7 @@ def bincount(x, /, weights=None, minlength=0):
         `x` is not one-dimensional or holds a negative value, `weights` has another shape, or `minlength` is negative.
     TypeError
         `x` is not of an integer dtype.
-    DeviceError
-        Operands are on several devices, or neither on the host nor on a CUDA device.
+    {searchsorted: DeviceError}
 
     See Also
     --------
@@ -263,8 +262,7 @@ def count_between(edges, x, weights, func):
 
     Raises
     ------
-    TypeError
-        A dtype has no order.
+    {searchsorted: TypeError}
     ValueError
         `weights` has another shape than `x`.
     """

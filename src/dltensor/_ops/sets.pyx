@@ -95,7 +95,7 @@ cdef tuple _unique_by_sorting(Tensor t, int wanted):
     """The same on a device, by sorted values and where they change. The host waits for the number of values."""
     cdef bint is_float = type_table[find_type(t.impl.dl.dtype)].kind == REAL
     n, device, order = t.size, t.device, None
-    if is_float or wanted & (INDICES | INVERSE):  # of floats, -0 and +0 are one value, that which is first
+    if is_float or wanted & (INDICES | INVERSE):  # -0.0 and +0.0 are one value, the one that is first
         values, order = top_k(t.reshape((-1,)), n, mode="smallest")
     else:
         values = sort(t.reshape((-1,)))

@@ -78,7 +78,7 @@ cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
 
 
 cdef int rest_of(object x, Tensor t) except -2:
-    """The sign of what an integer has beyond the element that as_operand() made of it: of more than 64 bits only."""
+    """The sign of an integer of more than 64 bits minus the element that as_operand() returned for it; 0 for others."""
     if type(x) is not int or -(1 << 63) <= x < 1 << 64:
         return 0
     near = t.item().real
@@ -246,8 +246,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    {sort: x}
     k : int
         Number of elements, from 0 to the extent of `axis`.
     axis : int, default -1
@@ -271,10 +270,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
         The dtype has no order, or an argument is not an integer.
     ValueError
         `k` is negative or exceeds the extent, or `mode` is neither word.
-    IndexError
-        `axis` is out of range.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {scan.cumulative_sum: IndexError, DeviceError}
 
     See Also
     --------
@@ -320,8 +316,7 @@ def statistics_of_order(x, axis, places):
     ------
     TypeError
         The dtype has no order.
-    IndexError
-        `axis` is out of range.
+    {sort: IndexError}
     ValueError
         A place is outside of the axis.
     """

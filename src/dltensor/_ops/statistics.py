@@ -130,14 +130,12 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or sequence of int, optional
-        Dimensions to reduce; None means all of them.
+    {ptp: axis}
     weights : array_like, optional
         Of the shape of `x`, or of its extents along the dimensions in `axis`.
     returned : bool, default False
         Return the sums of the weights, too.
-    keepdims : bool, default False
-        Keep reduced dimensions, with one element each.
+    {ptp: keepdims}
     out : array_like, optional
         Writable tensor of the shape of the average; overwritten and returned.
     dtype : dtype_like, optional
@@ -154,8 +152,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     ------
     TypeError
         An argument is not a tensor, its dtype is not supported, or `axis` is missing beside weights of another shape.
-    IndexError
-        `axis` is out of range.
+    {ptp: IndexError}
     ValueError
         `weights` or `out` has another shape, `out` is read-only, or `axis` names a dimension twice.
     ZeroDivisionError
@@ -227,8 +224,7 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     {ptp: TypeError, IndexError}
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {ptp: DeviceError}
 
     See Also
     --------
@@ -272,8 +268,7 @@ def softmax(x, /, *, axis=None, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
+    {logsumexp: x}
     axis : int or sequence of int, optional
         Dimensions whose elements sum to 1; None means all of them.
     out : array_like, optional
@@ -314,12 +309,10 @@ def log_softmax(x, /, *, axis=None, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
+    {logsumexp: x}
     axis : int or sequence of int, optional
         Dimensions whose exponentials sum to 1; None means all of them.
-    out : array_like, optional
-        Writable tensor of the shape of `x`; overwritten and returned.
+    {softmax: out}
 
     {softmax: Returns, Raises}
 

@@ -84,8 +84,7 @@ def maximum_at(x, indices, values, /):
 
     Parameters
     ----------
-    x : array_like
-        Writable tensor.
+    {add_at: x}
     indices : index
         Key as in ``x[...]``.
     values : array_like or number
@@ -182,8 +181,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, *, axis=None, out=None
         `axis` is None and `x` has not one dimension. `out` has another shape or is read-only.
     TypeError
         An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {add_at: DeviceError}
 
     See Also
     --------
@@ -226,14 +224,12 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {take: x}
     indices : array_like of int
         Positions, with as many dimensions as `x`, which broadcast except for `axis`. Negative ones count from the end.
     axis : int or None, default -1
         Dimension to index. None indexes the elements of `x` in C order, by one dimension of positions.
-    out : array_like, optional
-        Writable tensor for the result.
+    {take: out}
 
     Returns
     -------
@@ -242,8 +238,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
 
     Raises
     ------
-    IndexError
-        An index or the axis is out of range, or `indices` are no integers.
+    {take: IndexError}
     ValueError
         The numbers of dimensions differ, the other dimensions do not broadcast, or `out` has another shape or is
         read-only.
@@ -274,8 +269,7 @@ def nonzero(x, /):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {take: x}
 
     Returns
     -------
@@ -288,8 +282,7 @@ def nonzero(x, /):
         `x` has no dimensions.
     TypeError
         `x` is no tensor, or its dtype has no arithmetic.
-    DeviceError
-        `x` is neither on the host nor on a CUDA device.
+    {add_at: DeviceError}
 
     Notes
     -----

@@ -129,7 +129,7 @@ def labelled(label, text, indent, columns):
 
 
 def _widths(rows, width, right):
-    """Return widths of columns that fit into `width`: the widest are made narrower, at first without cutting a word."""
+    """Return widths of columns that fit into `width`: the widest shrink, at first without cutting a word."""
     columns = list(zip(*rows, strict=True))
     widths = [max(1, *map(len, column)) for column in columns]
     words = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]

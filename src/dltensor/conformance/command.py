@@ -72,7 +72,7 @@ def run(options):
     only = [word for word in options.only.split(",") if word]
     results, missing = [], 0
     if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
+        sys.path.append(os.getcwd())  # module:name finds the user's module from the console script too
     for target in options.target:
         try:
             with Bar(target) as bar:

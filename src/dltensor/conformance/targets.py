@@ -344,7 +344,7 @@ class Target:
         return eval(expression, {**self._names, **names})
 
     def unexportable(self):
-        """Return what its row says cannot be exported, by name; those that cannot be made are left out."""
+        """Return what its row says cannot be exported, by name; those that cannot be created are left out."""
         found = {}
         for label, expression in (self.row.unexportable if self.row else {}).items():
             with contextlib.suppress(Exception):

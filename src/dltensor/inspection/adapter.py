@@ -203,7 +203,7 @@ def _choose(source, to, arguments):
                 f"adapt: {to} cannot hold {name}, and no common type holds all its values; choose one with dtype="
             )
         chosen["dtype"] = quirks.widen[name]
-    # With readonly=False no copy is made for the flag alone.
+    # With readonly=False the flag alone causes no copy.
     if arguments.get("readonly") is False and "dtype" not in chosen and arguments.get("copy") is None:
         chosen.pop("copy", None)
     return chosen

@@ -23,7 +23,7 @@ def arguments(parser):
 
 def run(options):
     """Inspect what the options name, print it, and return the exit status: 0 usable, 1 not usable, 2 not readable."""
-    # So that a module of the working directory is found, as `python -c` would find it.
+    # Find modules of the working directory, like `python -c`.
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:

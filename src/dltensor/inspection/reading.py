@@ -184,7 +184,7 @@ def _where(address):
     if not address:
         return "NULL: nothing to free"
     if found is None:
-        return f"{address:#x}, in no library (made at run time)"
+        return f"{address:#x}, in no library (generated at run time)"
     library = found[0].rpartition("/")[2]
     return f"{address:#x} in {library}" + (f" ({found[1]})" if found[1] else "")
 

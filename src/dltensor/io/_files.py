@@ -48,7 +48,7 @@ def _check_mmap(mmap, func):
 class TensorFile:
     """The tensors of an open file; `open_file` makes it.
 
-    Tensors are made when they are asked for, as ``f[name]`` or by `read`, from any thread. The file stays open until
+    Tensors are read when they are requested, by ``f[name]`` or by `read`, from any thread. The file stays open until
     `close` or the end of a ``with`` block, and until calls of other threads that read then have returned. Memory that
     tensors share with the file outlives all of them.
 
@@ -286,8 +286,7 @@ class TensorFile:
 
         Raises
         ------
-        KeyError
-            No tensor has that name.
+        {TensorFile.info: KeyError}
         ValueError
             The shapes differ, `out` is read-only, or the file was cut off since it was opened.
 
@@ -370,7 +369,7 @@ def open_for(func, file, mmap):
 
 
 def open_file(file, *, mmap="auto", mode="r"):
-    """Open a .npy, .npz or .safetensors file, whose tensors are made when they are asked for.
+    """Open a .npy, .npz or .safetensors file, whose tensors are read when they are requested.
 
     Parameters
     ----------
@@ -456,8 +455,7 @@ def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False
         object for text.
     KeyError
         The file has no tensor of one of `names`.
-    OSError
-        The file cannot be opened, or is not a regular file.
+    {open_file: OSError}
     MemoryError
         There is not that much memory.
 
@@ -469,7 +467,7 @@ def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False
     Notes
     -----
     Pages of a map are this process's own once written, although the tensors are read-only: a consumer that ignores the
-    flag changes neither the file nor other processes. The file must not be made shorter while it is mapped: using a
+    flag changes neither the file nor other processes. The file must not be truncated while it is mapped: using a
     page that is gone ends the process (SIGBUS). `save` never does that, since it replaces files.
 
     Checksums of .npz files are compared when the elements are read, and not when they are mapped.

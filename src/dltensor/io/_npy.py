@@ -34,7 +34,7 @@ class NpyHeader(NamedTuple):
     is_swapped: bool
     fortran_order: bool
     shape: tuple
-    start: int  # where the elements begin
+    start: int  # position of the first element
 
     @property
     def nbytes(self):

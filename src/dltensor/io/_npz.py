@@ -12,14 +12,14 @@ from .._core.foreign_text import first_line, quoted
 from ._npy import ALIGNMENT, header_length, read_header
 from ._sources import Stream, read_bytes, read_into
 
-header_alignment = 64  # as NumPy has it
+header_alignment = 64  # NumPy's alignment
 # Bytes of a local header before its name, of its extra field for sizes of 64 bits, of a directory entry before its
 # name, of the end of an archive, and of what comes before that for numbers of 64 bits.
 _LOCAL, _LOCAL_64, _CENTRAL, _END, _END_64 = 30, 20, 46, 22, 56 + 20
 _LIMIT = _ELSEWHERE = 0xFFFFFFFF  # from here on numbers take 64 bits, which this number says
 _UNIX, _UTF_8 = 3 << 8, 0x800  # the system whose permissions are stored; names that are not ASCII
 _LEAST_ALIGNED, _SMALL_ALIGNMENT = 4096, 16  # padding of smaller arrays would be a noticeable part of the file
-_MOST_RATIO = 1032  # of deflate: 258 bytes by two bits
+_MOST_RATIO = 1032  # deflate's limit: 258 bytes by two bits
 _EXTRA_ID = 0xD935  # the extra field that aligned archives use for padding
 _SUFFIX = ".npy"
 _PIECE = 1 << 20
@@ -36,7 +36,7 @@ def _as_value_error(prefix):
         raise ValueError(f"{prefix}: not a sound .npz file: {first_line(str(error))}") from None
 
 
-_POLYNOMIAL = 0xEDB88320  # of CRC-32, the bit of the highest power last
+_POLYNOMIAL = 0xEDB88320  # CRC-32, the bit of the highest power last
 
 
 def _product(a, b):
@@ -198,12 +198,12 @@ class Archive:
                 if not count:
                     raise ValueError(f"{prefix}: the member is cut off: expected {len(data)} bytes, got {at}")
                 at += count
-            if stream.read(1):  # which also compares the checksum
+            if stream.read(1):  # a read at the end also compares the checksum
                 raise ValueError(f"{prefix}: the member is longer than its header says")
 
 
 class _Place(NamedTuple):
-    """Where a member is in an archive that is written."""
+    """Place of a member in an archive that is written."""
 
     name: bytes
     begin: int

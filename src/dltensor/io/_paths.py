@@ -136,7 +136,7 @@ class Replacement:
     """
 
     def __init__(self, path, nbytes, func, fsync=False):
-        if not os.path.basename(path):  # which realpath() would take for a folder
+        if not os.path.basename(path):  # realpath() would take it for a folder
             number = errno.EISDIR if path else errno.ENOENT
             raise OSError(number, os.strerror(number), os.fsdecode(path))
         self._path, self._fsync, self._temporary = path, fsync, None
@@ -146,7 +146,7 @@ class Replacement:
             info = os.stat(path)
             check_regular(info.st_mode, path, func)
             mode = stat.S_IMODE(info.st_mode)
-            # Where a file may not be written, it may not be replaced either.
+            # A file that may not be written may not be replaced either.
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fsdecode(path))
         self._folder = os.path.dirname(self._target)

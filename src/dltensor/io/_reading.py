@@ -16,7 +16,7 @@ from ._sources import read_bytes, read_into
 LONGEST_HEADER = 100_000_000
 """Bytes of a safetensors header, the limit of the format."""
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_ONLY = "arr_0"  # what NumPy calls an array that was saved without a name
+_ONLY = "arr_0"  # NumPy's name of an array that was saved without one
 
 
 def open_format(source):
@@ -118,7 +118,7 @@ class SafetensorsFormat:
         return result
 
     def forget_views(self):
-        """Drop what refers to the map; it is made again when it is needed."""
+        """Drop what refers to the map; it is created again when it is needed."""
         self._rows = None
 
 

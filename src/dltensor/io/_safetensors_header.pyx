@@ -39,14 +39,14 @@ cdef struct Row:
 cdef struct Entry:
     int row
     int ndim
-    int64_t dims    # where its shape begins among those of all entries
+    int64_t dims    # start of its shape among those of all entries
     int64_t begin
     int64_t end
 
 cdef struct FilePlace:
     int64_t begin
     int64_t end
-    int64_t number  # of the entry
+    int64_t number  # number of the entry
 
 cdef Row[32] _rows
 cdef int _row_count = 0
@@ -77,7 +77,7 @@ _fill_rows()
 
 
 cdef class Header:
-    """The tensors that a header describes; everything is checked when it is made.
+    """The tensors that a header describes; everything is checked at construction.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ cdef class Header:
             import json  # for the rare names with escapes
 
             text = json.loads(b'"' + start[:length] + b'"')
-            text.encode()  # which halves of surrogate pairs refuse
+            text.encode()  # halves of surrogate pairs raise
             return text
         except ValueError:
             self._fail(f"the string {quoted(bytes(start[:min(length, 60)]).decode('latin1'))} is not Unicode in UTF-8")

@@ -12,10 +12,10 @@ _READ_PIECE = 1 << 22
 # The kernel copies with one processor for each thread that reads, at half of what memory can do.
 _LEAST_PER_THREAD = 1 << 24
 _BUFFERS = (bytes, bytearray, memoryview)
-# Only of these the descriptor has the bytes that read() gives: that of a GzipFile has the compressed ones.
+# File objects whose descriptor has the bytes that read() gives; that of a GzipFile has the compressed ones.
 _PLAIN_FILES = (io.FileIO, io.BufferedReader, io.BufferedRandom)
 MODES = ("r", "r+", "c")
-"""As of `dl.memmap`: read-only, written to the source, and writable copies of what is written."""
+"""Modes of `dl.memmap`: read-only, written to the source, and writable copies of what is written."""
 
 
 def open_source(of, func, mode="r"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generator: arguments are checked and positions counted here; words and values are made in native/."""
+"""The generator: arguments are checked and positions counted here; native/ computes words and values."""
 cimport cython
 from cpython.object cimport PyTypeObject
 from libc.math cimport INFINITY, isfinite
@@ -84,7 +84,7 @@ cdef int _read_words(object numbers, uint32_t* words, int count, str what) excep
 def philox(counter, key, /):
     """Compute one block of Philox 4x32-10: four words from a counter and a key.
 
-    This is the function that all values of `Generator` are made of.
+    All values of `Generator` come from this function.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _limited(value, bits, what):
 cdef class Generator:
     """Generator(seed=None, *, stream=None)\n--\n\nRandom tensors, whose value i depends on the seed and i alone.
 
-    Values are made by a counter-based function, Philox 4x32-10, so that neither threads, nor the instruction set of the
+    Values come from a counter-based function, Philox 4x32-10, so that neither threads, nor the instruction set of the
     processor, nor the way in which values are divided among calls changes a bit of them.
 
     Parameters
@@ -185,7 +185,7 @@ cdef class Generator:
 
     See Also
     --------
-    philox : The function that values are made of.
+    philox : The function that values come from.
 
     Notes
     -----
@@ -193,8 +193,8 @@ cdef class Generator:
     take two, which begin at an even position. So two calls of 5 values give the values of one call of 10.
     A sequence has 2^56 words. Threads may share a generator: each call takes its words at once, then computes.
 
-    Choices and permutations are made on the host. float16 and bfloat16 values of `normal` and `exponential` are rounded
-    from float32.
+    Choices and permutations are computed on the host. float16 and bfloat16 values of `normal` and `exponential` are
+    rounded from float32.
 
     Examples
     --------
@@ -339,7 +339,7 @@ cdef class Generator:
         out : writable tensor, optional
             What is written to and returned, of any strides. It gives shape, dtype and device.
         device : device_like, default "cpu"
-            Where the values are made; the same bits on every device.
+            Device of the values; they have the same bits on every device.
 
         Returns
         -------
@@ -377,8 +377,7 @@ cdef class Generator:
             Lower bound, which is a possible value.
         high : float, default 1.0
             Upper bound, which is not.
-        shape : int or sequence of int, default ()
-            Shape of the tensor.
+        {Generator.random: shape}
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64. Values are computed in float64 and rounded once.
         {Generator.random: out, device}
@@ -390,8 +389,7 @@ cdef class Generator:
 
         Raises
         ------
-        TypeError
-            The dtype is not one of those above.
+        {Generator.random: TypeError}
         ValueError
             The bounds, rounded to the dtype, are not finite or not increasing, or their difference is not finite.
 
@@ -428,8 +426,7 @@ cdef class Generator:
             Lowest integer; without `high`, the bound above integers that begin at 0.
         high : int, optional
             Bound above, which is not drawn.
-        shape : int or sequence of int, default ()
-            Shape of the tensor.
+        {Generator.random: shape}
         dtype : dtype_like, default int64
             An integer dtype of 8 to 64 bits.
         endpoint : bool, default False
@@ -495,8 +492,7 @@ cdef class Generator:
 
         Raises
         ------
-        TypeError
-            The dtype is not one of those above.
+        {Generator.random: TypeError}
         ValueError
             `mean` or `std` is not finite, `std` is negative, or `out` does not fit.
 
@@ -531,8 +527,7 @@ cdef class Generator:
 
         Raises
         ------
-        TypeError
-            The dtype is not one of those above.
+        {Generator.random: TypeError}
         ValueError
             `scale` is negative or not finite, or `out` does not fit.
 
@@ -651,8 +646,7 @@ cdef class Generator:
 
         Parameters
         ----------
-        x : int, array_like or nested sequence of numbers
-            Number of integers that begin at 0, or a tensor with at least one dimension.
+        {Generator.permutation: x}
         shape : int or sequence of int, default ()
             Shape of the result before the other axes of `x`.
         replace : bool, default True
@@ -759,8 +753,8 @@ cdef class Generator:
         Returns
         -------
         list of Generator
-            Key and stream of each are 128 bits made from those of this generator and the number of generators spawned
-            before.
+            Key and stream of each are 128 bits derived from those of this generator and the number of generators
+            spawned before.
 
         Raises
         ------

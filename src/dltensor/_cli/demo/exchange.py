@@ -62,7 +62,7 @@ def pass_around(photo, peers):
             continue
         moved = back.data_ptr != photo.data_ptr
         remark = (
-            "it made a copy"
+            "it copied the array"
             if moved
             else "its arrays never change: read-only from here on"
             if back.readonly and not photo.readonly

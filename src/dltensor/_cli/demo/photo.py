@@ -25,7 +25,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Scene:
-    """One view of the photograph: its name, the expression that made it, a remark, and the tensor."""
+    """One view of the photograph: its name, its expression, a remark, and the tensor."""
 
     name: str
     expression: str
@@ -57,7 +57,7 @@ def read():
 
 
 def scenes(photo, table=VIEWS):
-    """Return the views of the photograph made by the expressions of a table."""
+    """Return the views of the photograph that the expressions of a table give."""
     import dltensor as dl
 
     return [

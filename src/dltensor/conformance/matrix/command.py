@@ -43,7 +43,7 @@ def _measured(options):
     from .measure import GRADES, measure
 
     if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
+        sys.path.append(os.getcwd())  # module:name finds the user's module from the console script too
     only = [word for word in options.only.split(",") if word]
     known = installed()
     if wrong := [word for word in only if ":" not in word and word not in known]:
