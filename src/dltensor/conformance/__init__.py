@@ -45,7 +45,8 @@ def installed() -> list[str]:
     return targets.installed()
 
 
-def _chosen(only):
+def checks_by_name(only):
+    """Return the checks that rules, names or sides select, by name; all for an empty `only`."""
     from .._core.foreign_text import first_line
     from .checks import all_checks
     from .rules import find
@@ -117,7 +118,7 @@ def check(
     from .report import Result
     from .runner import Lost, run
 
-    chosen = _chosen(only)
+    chosen = checks_by_name(only)
     together = [name for name, one in chosen.items() if not one.alone and not one.rule.startswith("H")]
     hostile = [name for name, one in chosen.items() if one.rule.startswith("H")]
     alone = [[name] for name, one in chosen.items() if one.alone]

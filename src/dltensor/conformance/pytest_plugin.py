@@ -62,10 +62,10 @@ class Suite(pytest.Collector):
 
     def collect(self):
         """One item per check."""
-        from . import _chosen
+        from . import checks_by_name
         from .rules import RULES
 
-        for name, one in _chosen(self.only).items():
+        for name, one in checks_by_name(self.only).items():
             yield Item.from_parent(self, name=f"{one.rule}-{name}", check=name, rule=RULES[one.rule])
 
     def finding(self, check):

@@ -43,43 +43,32 @@ def _names(n, torch):
     return names
 
 
+# Row: what is called, our statement, NumPy's and torch's.
+_CALLS = (
+    ("a + b", "a + b", "na + nb", "t_a + t_b"),
+    ("add(out=)", "dl.add(a, b, out=o)", "np.add(na, nb, out=no)", "torch.add(t_a, t_b, out=t_o)"),
+    ("a < b", "a < b", "na < nb", "t_a < t_b"),
+)
+_SMALL_CALLS = (
+    ("a + 1.5", "a + 1.5", "na + 1.5", "t_a + 1.5"),
+    ("u8 < 100", "u < 100", "nu < 100", "t_u < 100"),
+    ("fma", "dl.fma(2.0, a, b)", "f32(2.0) * na + nb", "torch.add(t_b, t_a, alpha=2.0)"),
+    (
+        "saturating cast",
+        "dl.cast(f, 'uint8', rounding='nearest')",
+        "np.clip(nf, 0, 255).astype('u1')",
+        "t_f.clamp(0, 255).to(torch.uint8)",
+    ),
+)
+
+
 def rows(torch=None):
     """Yield every row: group, name, gate, goal, our statement, the peers', and the variables of the statements."""
     for n, gate, goal in ((1, 5, 8), (10, 5, 8), (100, 5, 8), (1000, 2.5, 4), (10_000, 0.95, 1.1)):
         names = _names(n, torch)
-        yield ("call", f"a + b, {n}", gate, goal, "a + b", {"numpy": "na + nb", "torch": "t_a + t_b"}, names)
-        yield (
-            "call",
-            f"add(out=), {n}",
-            gate,
-            goal,
-            "dl.add(a, b, out=o)",
-            {"numpy": "np.add(na, nb, out=no)", "torch": "torch.add(t_a, t_b, out=t_o)"},
-            names,
-        )
-        yield ("call", f"a < b, {n}", gate, goal, "a < b", {"numpy": "na < nb", "torch": "t_a < t_b"}, names)
-        if n <= 1000:
-            gate, goal = (5, 10) if n <= 100 else (2.5, 4)
-            yield ("call", f"a + 1.5, {n}", gate, goal, "a + 1.5", {"numpy": "na + 1.5", "torch": "t_a + 1.5"}, names)
-            yield ("call", f"u8 < 100, {n}", gate, goal, "u < 100", {"numpy": "nu < 100", "torch": "t_u < 100"}, names)
-            yield (
-                "call",
-                f"fma, {n}",
-                gate,
-                goal,
-                "dl.fma(2.0, a, b)",
-                {"numpy": "f32(2.0) * na + nb", "torch": "torch.add(t_b, t_a, alpha=2.0)"},
-                names,
-            )
-            yield (
-                "call",
-                f"saturating cast, {n}",
-                gate,
-                goal,
-                "dl.cast(f, 'uint8', rounding='nearest')",
-                {"numpy": "np.clip(nf, 0, 255).astype('u1')", "torch": "t_f.clamp(0, 255).to(torch.uint8)"},
-                names,
-            )
+        small = [(*call, 5, 10) if n <= 100 else (*call, 2.5, 4) for call in _SMALL_CALLS if n <= 1000]
+        for what, ours, numpy, theirs, least, wanted in [*((*call, gate, goal) for call in _CALLS), *small]:
+            yield ("call", f"{what}, {n}", least, wanted, ours, {"numpy": numpy, "torch": theirs}, names)
     names = _names(100, torch)
     yield ("foreign", "add(torch, torch), 100", 3, 6, "dl.add(t_a, t_b)", {"torch": "torch.add(t_a, t_b)"}, names)
     yield ("foreign", "add(numpy, numpy), 100", 1, 2, "dl.add(na, nb)", {"numpy": "np.add(na, nb)"}, names)
