@@ -123,9 +123,9 @@ def _pair(first, second, kept, output, out):
     shared = [label for label in a_labels if label in b_labels]
     inner = [label for label in shared if label not in kept]
     if not inner:
-        order = [label for label in output if label in a_labels or label in b_labels]
-        order += [label for label in dict.fromkeys(a_labels + b_labels) if label not in order]
-        return multiply(_aligned(a, a_labels, order), _aligned(b, b_labels, order), out=out), tuple(order)
+        order = [label for label in (*output, *a_labels, *b_labels) if label in a_labels or label in b_labels]
+        order = tuple(dict.fromkeys(order))
+        return multiply(_aligned(a, a_labels, order), _aligned(b, b_labels, order), out=out), order
     last = next((label for label in reversed(output) if label in a_labels or label in b_labels), None)
     if last in a_labels and last not in shared:  # rows of the result lie along its last label
         a, a_labels, b, b_labels = b, b_labels, a, a_labels
@@ -203,6 +203,12 @@ def _contracted(parts, output, extents, path, out):
     return parts[0]
 
 
+def _takes_more(a, b, row, column, inner):
+    """Test whether a label stands twice in an operand, or labels are more than one product of matrices has."""
+    twice = len(set(a)) < len(a) or len(set(b)) < len(b)
+    return twice or len(row) > 1 or len(column) > 1 or (len(inner) > 1 and len(row) + len(column) < 2)
+
+
 @lru_cache(256)
 def _plan(subscripts, first, second):
     """Plan operands of two shapes as one product of matrices; None for what takes more.
@@ -215,9 +221,7 @@ def _plan(subscripts, first, second):
     shared = [label for label in a if label in b]
     inner = [label for label in shared if label not in output]
     row, column = ([label for label in labels if label not in shared] for labels in (a, b))
-    if len(set(a)) < len(a) or len(set(b)) < len(b) or not inner or not {*row, *column} <= set(output):
-        return None
-    if len(row) > 1 or len(column) > 1 or (len(inner) > 1 and len(row) + len(column) < 2):
+    if not inner or not {*row, *column} <= set(output) or _takes_more(a, b, row, column, inner):
         return None
     if any(extents[0][label] != extents[1][label] for label in shared):
         return None
@@ -238,6 +242,17 @@ def _plan(subscripts, first, second):
             (*batch, *height, *width) if not row or not column else None,
         )
     return swapped, *(None if order == tuple(range(len(order))) else order for order in permutations), shapes
+
+
+def _by_plan(plan, a, b):
+    """Compute the one product of matrices that a plan describes."""
+    swapped, left, right, back, shapes = plan
+    a, b = (b, a) if swapped else (a, b)
+    a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
+    a, b = (a, b) if shapes is None else (a.reshape(shapes[0]), b.reshape(shapes[1]))
+    result = matmul(a, b)
+    result = result if shapes is None or shapes[2] is None else result.reshape(shapes[2])
+    return result if back is None else permute_dims(result, back)
 
 
 def einsum(subscripts, /, *operands, out=None, optimize=True):
@@ -297,13 +312,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
         a, b = tensors
         plan = _plan(subscripts, a.shape, b.shape)
         if plan is not None and a.dtype != _BOOL and b.dtype != _BOOL:
-            swapped, left, right, back, shapes = plan
-            a, b = (b, a) if swapped else (a, b)
-            a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
-            a, b = (a, b) if shapes is None else (a.reshape(shapes[0]), b.reshape(shapes[1]))
-            result = matmul(a, b)
-            result = result if shapes is None or shapes[2] is None else result.reshape(shapes[2])
-            return result if back is None else permute_dims(result, back)
+            return _by_plan(plan, a, b)
     terms, output = _parse(subscripts, tuple(t.ndim for t in tensors))
     path = _path(optimize, len(tensors))
     dtype = tensors[0].dtype if len(tensors) == 1 else common_dtype("einsum", tensors)

@@ -146,8 +146,6 @@ def matmul(x1, x2, /, out=None):
     cdef list owners
     cdef int row, ndim, i
     cdef bint left_vector, right_vector
-    cdef int ndims[2]
-    cdef const int64_t* shapes[2]
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t extended_a[4]
     cdef int64_t extended_b[4]
@@ -172,16 +170,10 @@ def matmul(x1, x2, /, out=None):
         a.ndim, a.shape, a.strides = 2, extended_a, extended_a + 2
     if right_vector:
         _insert_axes(&b, 1, -1, extended_b)
-    ndim = 0
-    if a.ndim > 2 or b.ndim > 2:
-        ndims[0], ndims[1] = a.ndim - 2, b.ndim - 2
-        shapes[0], shapes[1] = a.shape, b.shape
-        ndim = broadcast_shapes(2, ndims, shapes, TRAILING, shape)
-    if ndim < 0 or ndim > 62 or a.shape[a.ndim - 1] != b.shape[b.ndim - 2]:
+    ndim = _product_shape(&a, &b, shape)
+    if ndim < 0:
         raise ValueError(f"matmul: shapes {_shape_of(&operands[0].view)} and {_shape_of(&operands[1].view)} do not "
                          f"chain")
-    shape[ndim] = a.shape[a.ndim - 2]
-    shape[ndim + 1] = b.shape[b.ndim - 1]
     operands[0].view, operands[1].view = a, b
     one.kind = zero.kind = type_table[row].kind
     one.i = one.u = 1
@@ -204,6 +196,21 @@ def matmul(x1, x2, /, out=None):
         result = result.reshape(tuple([shape[i] for i in range(ndim + 2)
                                        if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
     return result
+
+
+cdef int _product_shape(const DLTensor* a, const DLTensor* b, int64_t* shape) noexcept:
+    """The shape of a product of matrices, after the dimensions of their batches. Returns how many; -1: no product."""
+    cdef int ndims[2]
+    cdef const int64_t* shapes[2]
+    cdef int ndim = 0
+    if a.ndim > 2 or b.ndim > 2:
+        ndims[0], ndims[1] = a.ndim - 2, b.ndim - 2
+        shapes[0], shapes[1] = a.shape, b.shape
+        ndim = broadcast_shapes(2, ndims, shapes, TRAILING, shape)
+    if ndim < 0 or ndim > 62 or a.shape[a.ndim - 1] != b.shape[b.ndim - 2]:
+        return -1
+    shape[ndim], shape[ndim + 1] = a.shape[a.ndim - 2], b.shape[b.ndim - 1]
+    return ndim
 
 
 cdef int _convert_factors(Operand* operands, PyObject** used, int count, list owners) except -1:

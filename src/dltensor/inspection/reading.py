@@ -232,31 +232,47 @@ def facts_of(report, x=None):
         # Only the version could be read, which is enough for some quirks.
         version = struct.get("version") or (0, 0)
         return NEUTRAL | {"producer": report.framework, "version_major": version[0], "version_minor": version[1]}
-    rules = {finding.rule for finding in struct["findings"]}
-    code, bits, lanes = struct["dtype"]
-    flags = struct["flags"] or 0
+    return {
+        "producer": report.framework,
+        **_facts_of_exports(report),
+        **_facts_of_struct(struct),
+        "conjugated": _lazy(x, report, "is_conj"),
+        "negated": _lazy(x, report, "is_neg"),
+    }
+
+
+def _facts_of_exports(report):
+    """Facts of what the object offers, and of the exports that were tried."""
+    struct, capsule = report.struct, report.subject == "capsule"
     exports = [call.struct for call in report.calls if call.struct and call.call.startswith("__dlpack__")]
     versioned = [export for export in exports if export["layout"] == "DLManagedTensorVersioned"]
     legacy = any(export["layout"] == "DLManagedTensor" for export in exports)
-    shape = struct["shape"]
-    strides = struct["strides"]
+    flags = [struct["flags"] or 0, *(export.get("flags", 0) for export in versioned)]
+    return {
+        "readonly": report.framework in _IMMUTABLE or any(one & 1 for one in flags),
+        "offers_versioned": bool(versioned) or (capsule and struct["version"] is not None),
+        "offers_legacy": legacy or (capsule and struct["version"] is None),
+        "has_table": any(not table.problem and table.place == "type" for table in report.tables),
+        "has_device_method": capsule or not report.device_answer or report.device_answer.startswith("("),
+    }
+
+
+def _facts_of_struct(struct):
+    """Facts of the fields of a struct."""
+    rules = {finding.rule for finding in struct["findings"]}
+    code, bits, lanes = struct["dtype"]
+    shape, strides, extent = struct["shape"], struct["strides"], struct["extent"]
     if strides is None:
         strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
     moving = [stride for size, stride in zip(shape, strides, strict=True) if size > 1]
-    extent = struct["extent"]
-    width = max(1, (bits * lanes + 7) // 8)
     start = struct["data"] + struct["byte_offset"]
     try:
         device = str(Device(struct["device"][0], max(struct["device"][1], 0))).partition(":")[0]
     except (ValueError, TypeError, OverflowError):
         device = str(struct["device"][0])
-    capsule = report.subject == "capsule"
     valid = all(n >= 0 for n in shape)
+    version, flags = struct["version"] or (0, 0), struct["flags"] or 0
     return {
-        "producer": report.framework,
-        "readonly": bool(flags & 1)
-        or report.framework in _IMMUTABLE
-        or any(export.get("flags", 0) & 1 for export in versioned),
         "copied": bool(flags & 2),
         "padded": bool(flags & 4),
         "contiguous": valid and is_contiguous(shape, strides),
@@ -267,7 +283,7 @@ def facts_of(report, x=None):
         "odd_single_strides": "strides.single" in rules,
         "strides_null": struct["strides_at"] == 0 and struct["ndim"] > 0,
         "byte_offset": struct["byte_offset"],
-        "offset_remainder": struct["byte_offset"] % width,
+        "offset_remainder": struct["byte_offset"] % max(1, (bits * lanes + 7) // 8),
         "alignment": alignment(start) if extent is None or extent["size"] else 4096,
         "misaligned": "data.alignment" in rules,
         "data_null": struct["data"] == 0,
@@ -280,16 +296,10 @@ def facts_of(report, x=None):
         "device": device,
         "device_id": struct["device"][1],
         "host": struct["device"][0] in HOST_TYPES,
-        "offers_versioned": bool(versioned) or (capsule and struct["version"] is not None),
-        "offers_legacy": legacy or (capsule and struct["version"] is None),
-        "has_table": any(not table.problem and table.place == "type" for table in report.tables),
-        "has_device_method": capsule or not report.device_answer or report.device_answer.startswith("("),
-        "version_major": struct["version"][0] if struct["version"] else 0,
-        "version_minor": struct["version"][1] if struct["version"] else 0,
+        "version_major": version[0],
+        "version_minor": version[1],
         "deleter_null": struct["deleter"] == 0,
         "context_null": struct["manager_ctx"] == 0,
-        "conjugated": _lazy(x, report, "is_conj"),
-        "negated": _lazy(x, report, "is_neg"),
     }
 
 
