@@ -10,8 +10,8 @@ from test_architecture import IMPORT, INCLUDE, PACKAGE, TEXTS, imported
 # -- compile steps ----------------------------------------------------------------------------------------------------
 
 LEVELS = 3  # instruction sets of x86-64 that kernels are compiled for
-# Objects that an edit may compile again, for the tables of operations and headers of a noun. What all nouns share has no
-# limit.
+# Objects that an edit may compile again, for the tables of operations and headers of a noun. Headers that all nouns
+# share have no limit.
 MOST_OF_NOUN = 25
 MOST = {
     "native/ops/random/draws.h": 10,
