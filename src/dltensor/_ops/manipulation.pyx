@@ -20,25 +20,6 @@ from .._core.views import as_strided
 from .take import take
 from .promotion import common_dtype
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "matrix_transpose",
-    "moveaxis",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "squeeze",
-    "stack",
-    "tile",
-    "unstack",
-]
-
 
 cdef list _alike(object arrays, DLDataType* dtype, str func):
     """The operands as tensors on one device, and the dtype that they meet in."""
