@@ -34,18 +34,11 @@ def offset_from_256(Tensor t):
 
 def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
     """A capsule over a tensor's memory; `data` lies `offset` bytes before the first element, which byte_offset says.
-
-    Raises
-    ------
-    BufferError
-        `offset` is not 0 and the device's data is a handle.
-    MemoryError
-        The struct cannot be obtained.
     """
     cdef DLTensor view
     _describe(t, offset, &view)
     if legacy:
-        return export_legacy_capsule(&view, t.impl.block)
+        return export_legacy_capsule(&view, t.impl.block, 0)
     return export_capsule(&view, t.impl.block, flags)
 
 

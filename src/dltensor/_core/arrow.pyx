@@ -13,13 +13,13 @@ from libc.string cimport memcpy, memset
 
 from .dlpack cimport ImportedTensor
 from .native cimport MAX_DIMS, Block, adopt, numel
-from .tensor cimport Tensor, check_host, copied, fill_from_import, new_empty, permuted, same_view
+from .allocation cimport check_host
+from .tensor cimport Tensor, copied, fill_from_import, new_empty, permuted, reshaped, same_view
 from .types cimport (DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, dtype_of, kDLBool, kDLCPU, kDLFloat, kDLInt,
                      kDLUInt, is_host, read_copy_flag)
 
 from .foreign_text import first_line, quoted
 from .types import DeviceError
-from .views import permute_for, reshape_for
 
 cdef extern from "_core/arrow.h" nogil:
     ctypedef struct ArrowSchema:
@@ -231,15 +231,6 @@ def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
     elements fill their memory and the first dimension has the largest stride; else a copy is exported. Bools are copied
     to bits, unless `requested_schema` asks for the extension type bool8 or for int8.
 
-    Raises
-    ------
-    TypeError
-        Arrow has no such element type.
-    ValueError
-        The tensor has no dimension, or more elements for each index of the first than Arrow can count.
-    DeviceError
-        The host cannot read the memory.
-
     Examples
     --------
     >>> [type(one).__name__ for one in export_arrow(dl.arange(3))]
@@ -249,11 +240,11 @@ def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
     cdef Tensor ordered = t
     cdef bytes letter, metadata = b""
     cdef str func = "__arrow_c_device_array__" if is_device else "__arrow_c_array__"
-    check_host(t, func)
+    check_host(&t.impl.dl, func)
     if t.impl.dl.ndim == 0:
         raise ValueError(f"{func}: an array has at least one dimension, got shape (); take reshape(1)")
     letter = _letter_of(t.impl.dl.dtype, func)
-    layout.format = letter  # of a module's dictionary, which keeps it
+    layout.format = letter  # kept by a dictionary of the module
     layout.length = t.impl.dl.shape[0]
     layout.list_size = -1
     order = _memory_order(t)
@@ -271,7 +262,7 @@ def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
         described = {"shape": list(shape)}
         if order != tuple(range(t.impl.dl.ndim)):
             described["permutation"] = [order.index(axis) - 1 for axis in range(1, t.impl.dl.ndim)]
-        import json  # which takes longer to load than this module
+        import json  # on use: it takes longer to load than this module
 
         metadata = _metadata_of(_TENSOR, json.dumps(described).encode())
     elif t.impl.dl.dtype.code == kDLBool:
@@ -290,14 +281,14 @@ def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
 
 cdef void* _pointer_of(object capsule, const char* name, str method, str func) except NULL:
     """The struct of a capsule of a name, which a method has returned."""
-    cdef const char* given
+    cdef const char* found
     wanted = (<bytes>name).decode()
     if not PyCapsule_CheckExact(capsule):
         expected = "a capsule" if method == "__arrow_c_stream__" else "a pair of capsules"
         raise TypeError(f"{func}: {method} must return {expected}, got {type(capsule).__qualname__} for {wanted!r}")
-    given = PyCapsule_GetName(capsule)
+    found = PyCapsule_GetName(capsule)
     if not PyCapsule_IsValid(capsule, name):
-        text = "no name" if given == NULL else repr((<bytes>given).decode("utf-8", "replace"))
+        text = "no name" if found == NULL else repr((<bytes>found).decode("utf-8", "replace"))
         raise BufferError(f"{func}: expected a capsule named {wanted!r}, got {text}")
     pointer = PyCapsule_GetPointer(capsule, name)
     if dlt_check_pointer(pointer) != 0:
@@ -352,7 +343,7 @@ cdef dict _read_metadata(const char* at, str func):
 cdef class _Schema:
     """Read a schema: the letter of an element, the extents of nested lists, and the extension type."""
     cdef bytes letter
-    cdef list sizes         # of fixed-size lists, from the outside
+    cdef list sizes         # extents of fixed-size lists, from the outside
     cdef bytes extension, text
     cdef bint is_table
     cdef list shape         # found out with the array: of all numbers, and the first bit of booleans
@@ -533,9 +524,9 @@ cdef Tensor _as_tensors(Tensor t, _Schema schema, str func):
                           f"{first_line(str(error))}") from None
     if len(shape) >= MAX_DIMS or [prod(shape)] != schema.sizes:
         raise BufferError(f"{func}: a fixed-shape tensor of shape {shape} is stored in lists of {schema.sizes}")
-    t = reshape_for(func, t, (t.shape[0], *shape))
+    t = reshaped(t, (t.shape[0], *shape), None, func)
     # permutation[i] is the place in memory of the dimension i of the tensor.
-    return permute_for(func, t, (0, *[place + 1 for place in order]))
+    return permuted(t, (0, *[place + 1 for place in order]), func)
 
 
 def from_arrow(obj: SupportsArrowArray | SupportsArrowDeviceArray | SupportsArrowStream, /, *, copy=None):
@@ -597,11 +588,6 @@ def import_column(obj, copy, str func):
 
     Returns None for a table, which ``__array__`` must read; no element of it is null.
 
-    Raises
-    ------
-    TypeError, ValueError, BufferError, DeviceError, OSError
-        As `from_arrow`.
-
     Examples
     --------
     >>> import_column(dl.arange(3), None, "asarray").tolist()
@@ -651,7 +637,7 @@ cdef Tensor _from_pair(object pair, str method, object copy, bint column, str fu
     array = <ArrowArray*>malloc(sizeof(ArrowArray))
     if array == NULL:
         raise MemoryError(f"{func}: allocation failed for a struct")
-    # Of threads that come at once one has the array, and the others leave its schema alone.
+    # One of several threads takes the array, and the others leave its schema alone.
     array[0] = take_array(source)
     taken.release = NULL
     if array.release != NULL:

@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from .buffers cimport take_buffer, take_interface
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, COLUMN, CUDA_ARRAY_INTERFACE, MASKED, NDARRAY, NONE,
                       PROTOCOL, TABLE, ImportedTensor, TypeEntry, adopt_object, borrow_table,
-                      check_mask, check_tensor, entry_of, entry_of_type, import_managed, import_tensor,
+                      cached_entry, check_mask, check_tensor, classify_type, entry_of, import_managed, import_tensor,
                       is_numpy_scalar, raise_table_error, update_entry)
 from .indexing cimport integer_of
 from .interop.numpy cimport import_numpy, is_new_array
@@ -24,9 +24,10 @@ from .native cimport (MAX_DIMS, computed_types, export_managed, find_type, numel
                       type_complex64, type_float32, type_int64, type_table)
 from .scalars cimport plain_number, promote_number, shown, store_exact, store_python
 from .signals cimport check_signals
-from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
-                      fill_from_import, is_packed, new_empty, new_zeros, on_device, operations, read_shape, same_view,
-                      uses_cuda)
+from .allocation cimport is_packed
+from .shapes cimport as_tuple, read_shape
+from .tensor cimport (Tensor, assign_scalar, copied, current_stream, device_operations, exchange_table,
+                      fill_from_import, new_empty, new_zeros, on_device, operations, same_view, uses_cuda)
 from .threads cimport Flag
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
@@ -41,10 +42,6 @@ cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
 
 
 # -- nested sequences of numbers --------------------------------------------------------------------------------------
-
-cdef inline bint _is_sequence(object x):
-    return isinstance(x, (list, tuple, range))
-
 
 cdef struct NumberTypes:
     int typed                # the dtype that typed scalars and arrays of 0 dimensions promote to; -1 before the first
@@ -105,7 +102,7 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, Nu
     """
     cdef tuple items
     cdef int64_t step = 0
-    if not _is_sequence(x):
+    if not isinstance(x, (list, tuple, range)):
         if ndim >= 0 and depth != ndim:
             raise ValueError(f"{func}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
                              f"{type(x).__qualname__}")
@@ -216,12 +213,13 @@ cdef Tensor read(object x, object copy, str func):
     if type(x) is Tensor:
         return same_view(<Tensor>x)
     entry = entry_of(x)
-    if entry.is_torch:
-        return _read_torch(x, entry, copy, func)
     table = entry.table
     t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
+    elif entry.is_torch:
+        if entry.overrides_export or table == NULL or not import_plain(x, &imported, func):
+            return _read_torch(x, entry.overrides_export, copy, func)
     elif entry.path == PROTOCOL:
         _import_dlpack(x, entry, copy, &imported, func)
     elif entry.path == MASKED:
@@ -239,7 +237,7 @@ cdef inline Tensor _filled(Tensor t, ImportedTensor* imported, const DLPackExcha
     """Fill a new tensor from an import. Our stream waits for that of the producer: no import orders streams."""
     fill_from_import(t, imported)
     if t.impl.dl.device.device_type == kDLCUDA:
-        _adopt(t, _producer_stream(table, t.impl.dl.device))
+        device_operations().adopt(t, _producer_stream(table, t.impl.dl.device), False)
     return t
 
 
@@ -253,22 +251,27 @@ cdef int _import_dlpack(object x, const TypeEntry* entry, object copy, ImportedT
     return 0
 
 
-cdef Tensor _read_torch(object x, const TypeEntry* entry, object copy, str func):
-    """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
+cdef Tensor _read_torch(object x, bint by_class, object copy, str func):
+    """A torch tensor that is not known to be plain memory. Its storage is kept: the object may get another one."""
     cdef ImportedTensor imported
-    cdef Tensor t = Tensor.__new__(Tensor)
-    cdef bint by_class = entry.overrides_export
-    if by_class or entry.table == NULL or not import_plain(x, &imported, func):
-        from .interop.torch_public import hold_storage
-        if not by_class and is_lazy(x, func):
-            return _resolved(x, copy, func)
-        entry = entry_of(x)  # Python code may have run and changed the class
-        if by_class or entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
-            return _read_torch_class(x, hold_storage, func)
-        storage = hold_storage(x)
-        borrow_table(x, entry.table, &imported.view, imported.dims, func)
-        imported.flags = 0
-        adopt_object(storage, &imported, func)
+    cdef const TypeEntry* entry
+    cdef Tensor t
+    from .interop.torch_public import hold_storage
+    if not by_class and is_lazy(x, func):
+        if copy is not None and not copy:
+            raise BufferError(f"{func}: the torch tensor has the lazy conj or neg bit set; resolving it needs a copy, "
+                              f"but copy=False; call resolve_conj().resolve_neg() first")
+        t = read(x.resolve_conj().resolve_neg(), None, func)
+        t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+        return t
+    entry = entry_of(x)  # Python code may have run and changed the class
+    if by_class or entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
+        return _read_torch_class(x, hold_storage, func)
+    t = Tensor.__new__(Tensor)
+    storage = hold_storage(x)
+    borrow_table(x, entry.table, &imported.view, imported.dims, func)
+    imported.flags = 0
+    adopt_object(storage, &imported, func)
     return _filled(t, &imported, entry.table)
 
 
@@ -283,7 +286,7 @@ cdef Tensor _read_torch_class(object x, object hold_storage, str func):
     _filled(exported, &imported, NULL)
     try:
         storage = hold_storage(x)
-    except RuntimeError:  # of a subclass without a storage: what it exported has an owner of its own
+    except RuntimeError:  # a subclass without a storage: its export has an owner of its own
         return exported
     # An export of torch keeps the tensor object, not its storage.
     imported.view = exported.impl.dl
@@ -301,22 +304,6 @@ cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
     if table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
         raise_table_error(None, "from_dlpack")
     return <size_t>stream or 1
-
-
-cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
-    """Order our stream after the producer's, and the release of the memory after our work on it."""
-    return device_operations().adopt(t, stream, locate)
-
-
-cdef Tensor _resolved(object x, object copy, str func):
-    """A torch tensor with the lazy conj or neg bit set, resolved."""
-    cdef Tensor t
-    if copy is not None and not copy:
-        raise BufferError(f"{func}: the torch tensor has the lazy conj or neg bit set; resolving it needs a copy, but "
-                          f"copy=False; call resolve_conj().resolve_neg() first")
-    t = read(x.resolve_conj().resolve_neg(), None, func)
-    t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
-    return t
 
 
 cdef inline int import_protocol(object x, const TypeEntry* entry, object copy, ImportedTensor* imported,
@@ -388,7 +375,7 @@ cdef int _import_after_device(object x, object copy, ImportedTensor* imported, s
         raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} is "
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor is on "
                           f"{device_of(imported.view.device)}")
-    entry = entry_of(x)  # as the call has left it
+    entry = entry_of(x)  # after the call, which may update it
     update_entry(type(x), entry.signature, device_type != 0 and is_host(device_type))
     return 0
 
@@ -472,6 +459,8 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 cdef Tensor _read_for_copy(object x, bint only_dlpack, str func):
     """A tensor that will be copied. NumPy copies what DLPack cannot express: other byte orders and odd strides."""
+    cdef ImportedTensor imported
+    cdef Tensor t
     try:
         return read(x, True, func) if only_dlpack else view_any(x, True, func)
     except BufferError:
@@ -480,13 +469,10 @@ cdef Tensor _read_for_copy(object x, bint only_dlpack, str func):
             raise
         if array is None and hasattr(x, "__arrow_c_array__"):
             raise  # pyarrow: elements are missing
-    return _exported_copy(x, func) if array is None else read(array, None, func)
-
-
-cdef Tensor _exported_copy(object x, str func):
-    """The copy that a producer exports, which could not share its memory."""
-    cdef ImportedTensor imported
-    cdef Tensor t = Tensor.__new__(Tensor)
+    if array is not None:
+        return read(array, None, func)
+    # The producer could not share its memory: take the copy that it exports.
+    t = Tensor.__new__(Tensor)
     _import_after_device(x, True, &imported, func)
     return _filled(t, &imported, NULL)
 
@@ -683,7 +669,7 @@ cdef Tensor _from_cuda(object interface, object owner, str func):
                          f"got {stream!r}")
     take_interface(interface, owner, True, &imported, func)
     fill_from_import(t, &imported)
-    _adopt(t, stream, True)
+    device_operations().adopt(t, stream, True)
     return t
 
 
@@ -791,7 +777,7 @@ def wrap(ptr: int, shape, dtype, *, device="cpu", strides=None, byte_offset=0, o
     fill_from_import(t, &imported)
     keeper.deleter = deleter
     if t.impl.dl.device.device_type == kDLCUDA:
-        _adopt(t, None)
+        device_operations().adopt(t, None, False)
     return t
 
 
@@ -936,10 +922,12 @@ def into(t, kind, /, *, default=None):
     source = t if type(t) is Tensor else read(t, None, "into")
     if kind is Tensor:
         return source
-    entry = entry_of_type(kind)
+    entry = cached_entry(<void*>kind)
+    if entry == NULL:
+        entry = classify_type(kind)
     if entry.path == NDARRAY or entry.path == MASKED:
-        made_array = source.numpy()
-        return made_array if type(made_array) is kind else made_array.view(kind)
+        array = source.numpy()
+        return array if type(array) is kind else array.view(kind)
     if entry.table == NULL:
         return _by_importer(source, kind, default)
     if entry.is_torch:
@@ -959,8 +947,11 @@ def into(t, kind, /, *, default=None):
 
 cdef object _by_importer(Tensor source, object kind, object default):
     """An object of a type without an exchange table, by the ``from_dlpack`` of its package."""
-    importer = _importer_of(kind, default is None)
+    cached = _importers.get(id(kind))
+    importer = _from_dlpack_of(kind, default is None) if cached is None else cached[1]
     if importer is not None:
+        if len(_importers) < 256:
+            _importers[id(kind)] = kind, importer
         result = importer(source)
         if isinstance(result, kind):
             return result
@@ -972,19 +963,7 @@ cdef object _by_importer(Tensor source, object kind, object default):
 
 
 cdef Flag _torch_warning
-cdef dict _importers = {}  # id of a type -> (the type, the function that was found for it)
-
-
-cdef object _importer_of(object kind, bint needed):
-    """The ``from_dlpack`` that makes objects of a type; remembered for 256 types. None, or TypeError where it is
-    `needed`, if there is none."""
-    cached = _importers.get(id(kind))
-    if cached is not None:
-        return cached[1]
-    importer = _from_dlpack_of(kind, needed)
-    if importer is not None and len(_importers) < 256:
-        _importers[id(kind)] = kind, importer
-    return importer
+cdef dict _importers = {}  # id of a type -> (the type, the function that was found for it), of 256 types
 
 
 cdef int _refuse_torch(Tensor source) except -1:
@@ -1000,23 +979,19 @@ cdef int _refuse_torch(Tensor source) except -1:
     return 0
 
 
-cdef Tensor _without_flag(Tensor source):
-    """A tensor for a framework that never writes to arrays, and reads capsules without flags only."""
-    cdef Tensor t
-    if not source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-        return source
-    t = same_view(source)
-    t.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_READ_ONLY
-    return t
-
-
-def _import_without_flag(function, by_capsule, source):
-    source = _without_flag(source)
+def _import_without_flag(function, by_capsule, Tensor source):
+    """Call the importer of a framework that never writes to arrays, and reads capsules without flags only."""
+    if source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        source = same_view(source)
+        source.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_READ_ONLY
     return function(source.__dlpack__() if by_capsule else source)
 
 
 def _from_dlpack_of(kind, needed=True):
-    """The ``from_dlpack`` that makes objects of a type: its own, or that of the package it comes from."""
+    """The ``from_dlpack`` that makes objects of a type: its own, or that of the package it comes from.
+
+    None, or TypeError where it is `needed`, if there is none.
+    """
     if hasattr(kind, "from_dlpack"):
         return kind.from_dlpack
     names = [kind.__module__]

@@ -20,7 +20,7 @@ cdef struct ImportedTensor:
     uint64_t flags
     int64_t dims[MAX_DIMS_TWICE]
 
-# How a type can be read; found out once per type.
+# Ways to read a type, chosen once per type.
 cdef enum ImportPath:
     UNKNOWN, TABLE, NDARRAY, MASKED, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, COLUMN, ARRAY,
     NONE
@@ -39,7 +39,7 @@ cdef extern from "_core/interop/type_table.h" namespace "dlt":
         DLPackExchangeAPI* table
 
 cdef const TypeEntry* entry_of(object x) except NULL
-cdef const TypeEntry* entry_of_type(object kind) except NULL
+cdef const TypeEntry* classify_type(object kind) except NULL
 cdef const TypeEntry* cached_entry(void* kind) noexcept
 cdef void update_entry(object kind, int signature, bint device_agrees) noexcept
 cdef bint is_numpy_scalar(object kind) except -1
@@ -49,7 +49,10 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
 cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1
 cdef object capsule_around(DLManagedTensorVersioned* managed)
 cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags)
-cdef object export_legacy_capsule(const DLTensor* view, Block* block)
+cdef object export_legacy_capsule(const DLTensor* view, Block* block, uint64_t flags)
+cdef tuple read_version(object max_version)
+cdef int check_stream_type(object stream) except -1
+cdef int check_cuda_stream(object stream) except -1
 cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str func) except -1
 cdef int raise_table_error(object kind, str func) except -1
 cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1

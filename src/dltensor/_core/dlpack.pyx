@@ -8,6 +8,7 @@ Structs and private fields of other libraries: interop/.
 import sys
 
 cimport cython
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
@@ -15,7 +16,8 @@ from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsu
 from libc.string cimport strcmp, strncmp
 
 from .native cimport adopt, environment_switch, export_managed, retain
-from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion
+from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor,
+                     DLPackExchangeAPIHeader, DLPackVersion)
 
 from .foreign_text import describe_error, first_line
 from .types import DLPACK_VERSION, ConformanceWarning
@@ -90,12 +92,8 @@ cdef object _CapsuleType = type(PyCapsule_New(<void*>&_types, NULL, NULL))
 
 
 cdef const TypeEntry* entry_of(object x) except NULL:
-    return entry_of_type(<object>Py_TYPE(x))
-
-
-cdef const TypeEntry* entry_of_type(object kind) except NULL:
-    cdef const TypeEntry* entry = _types.find(<void*>kind)
-    return entry if entry != NULL else classify_type(kind)
+    cdef const TypeEntry* entry = _types.find(<void*>Py_TYPE(x))
+    return entry if entry != NULL else classify_type(<object>Py_TYPE(x))
 
 
 cdef const TypeEntry* cached_entry(void* kind) noexcept:
@@ -112,7 +110,10 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
     # Read before the type is asked: an entry of a type that changes meanwhile is not cached.
     cdef uint32_t version = assigned_version(raw_type)
     entry.is_torch = _is_torch(kind)
-    entry.overrides_export = entry.is_torch and _overrides_export(kind)
+    entry.overrides_export = False
+    if entry.is_torch:
+        from .interop.torch_public import overrides_export
+        entry.overrides_export = overrides_export(kind)
     if _use_tables and not entry.overrides_export:
         table = _find_table(kind)
     if table != NULL:
@@ -132,7 +133,7 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
     elif hasattr(kind, "__array_interface__"):
         path = ARRAY_INTERFACE
     elif any([hasattr(kind, name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "isna")]):
-        path = COLUMN  # of pandas, polars, pyarrow: __array__ makes NaN of elements that are missing
+        path = COLUMN  # pandas, polars, pyarrow: __array__ makes NaN of elements that are missing
     elif hasattr(kind, "__array__"):
         path = ARRAY
     else:
@@ -191,11 +192,6 @@ cdef bint _is_torch(object kind) except -1:
         if base is not None and is_subtype(<void*>kind, <void*>base):
             return True
     return False
-
-
-cdef bint _overrides_export(object kind) except -1:
-    from .interop.torch_public import overrides_export
-    return overrides_export(kind)
 
 
 cdef bint _is_class_of(tuple packages, object kind) except -1:
@@ -299,7 +295,7 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
     if table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
         try:
             raise_table_error(type(x), func)
-        except RuntimeError as error:  # of torch, with a trace of its C++
+        except RuntimeError as error:  # torch's, with a trace of its C++
             raise BufferError(f"{func}: {type(x).__qualname__} refused: {first_line(str(error))}") from None
     if read_layout(&borrowed, out, dims) != 0:
         check_tensor(out, func)
@@ -330,8 +326,14 @@ cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1:
 cdef int import_tensor(object x, const TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1:
     """Take a tensor from any object that speaks DLPack: exchange table, ``__dlpack__`` or a capsule."""
     cdef bint legacy, immutable
+    cdef DLManagedTensorVersioned* managed = NULL
     if entry.path == TABLE:
-        return _take_from_table(x, entry.table, out, func)
+        if entry.table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
+            raise_table_error(type(x), func)
+        if managed == NULL:
+            raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} reported success and gave no "
+                              f"tensor")
+        return import_managed(managed, out, func)
     if entry.path == CAPSULE:
         return _take_capsule(x, out, func)
     capsule = _call_dlpack(x, entry, stream, func)
@@ -346,15 +348,6 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
     if immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return 0
-
-
-cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* out, str func) except -1:
-    cdef DLManagedTensorVersioned* managed = NULL
-    if table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
-        raise_table_error(type(x), func)
-    if managed == NULL:
-        raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} reported success and gave no tensor")
-    return import_managed(managed, out, func)
 
 
 cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
@@ -471,6 +464,31 @@ cdef int _raise_helpful(object refused, object error) except -1:
 
 # -- out --------------------------------------------------------------------------------------------------------------
 
+cdef tuple read_version(object max_version):
+    try:
+        major, minor = max_version
+        return PyNumber_Index(major), PyNumber_Index(minor)
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError(f"__dlpack__: max_version must be None or two integers such as (1, 3), got "
+                        f"{max_version!r}") from None
+
+
+cdef int check_stream_type(object stream) except -1:
+    if isinstance(stream, bool) or not isinstance(stream, int):
+        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
+    return 0
+
+
+cdef int check_cuda_stream(object stream) except -1:
+    if stream is None:
+        return 0
+    check_stream_type(stream)
+    if stream < -1 or stream == 0:
+        raise ValueError(f"__dlpack__: a CUDA stream is -1 (no synchronization), 1 (legacy default), 2 (per-thread "
+                         f"default) or an address; {stream} is ambiguous or none of these")
+    return 0
+
+
 cdef void _end_capsule(PyObject* capsule) noexcept:
     # Unconsumed: the capsule still bears the producer's name. The object has no references left, so it stays raw.
     cdef DLManagedTensorVersioned* managed
@@ -505,10 +523,17 @@ cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags):
     return capsule_around(managed)
 
 
-cdef object export_legacy_capsule(const DLTensor* view, Block* block):
-    """Export as a capsule of the layout before 1.0."""
+cdef object export_legacy_capsule(const DLTensor* view, Block* block, uint64_t flags):
+    """Export as a capsule of the layout before 1.0, which has no flags."""
     cdef PyObject* capsule
-    cdef DLManagedTensor* managed = export_legacy(view[0], block)
+    cdef DLManagedTensor* managed
+    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
+                          "express; ask with max_version=(1, 0), or export a copy()")
+    if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
+                          "cannot express; ask with max_version=(1, 1)")
+    managed = export_legacy(view[0], block)
     if managed == NULL:
         raise MemoryError("__dlpack__: allocation failed for the exported struct")
     capsule = PyCapsule_NewRaw(managed, b"dltensor", _end_legacy_capsule)

@@ -10,7 +10,7 @@ from .native cimport LEADING, MAX_DIMS, TRAILING, Align, Extent, count_elements
 from .native cimport broadcast_shapes as native_broadcast_shapes
 from .native cimport broadcast_strides as native_broadcast_strides
 from .native cimport is_contiguous as native_is_contiguous
-from .tensor cimport as_tuple
+from .shapes cimport as_tuple
 from .types cimport DLDataType, DType
 
 from .foreign_text import quoted
@@ -163,8 +163,7 @@ def nbytes(shape, dtype):
 
     Parameters
     ----------
-    shape : iterable of int
-        Shape of the tensor.
+    {numel: shape}
     dtype : dtype_like
         Element type.
 
@@ -220,8 +219,7 @@ def contiguous_strides(shape, order="C"):
 
     Parameters
     ----------
-    shape : iterable of int
-        Shape of the tensor.
+    {numel: shape}
     order : {"C", "F"}, default "C"
         Whether the last index ("C") or the first ("F") varies fastest.
 
@@ -232,8 +230,7 @@ def contiguous_strides(shape, order="C"):
 
     Raises
     ------
-    TypeError
-        `shape` is not a sequence of integers.
+    {numel: TypeError}
     ValueError
         An extent is negative, `order` is neither "C" nor "F", or a stride exceeds 2^63 - 1.
 
@@ -260,12 +257,10 @@ def is_contiguous(shape, strides, order="C"):
 
     Parameters
     ----------
-    shape : iterable of int
-        Shape of the tensor.
+    {numel: shape}
     strides : iterable of int
         Strides in elements.
-    order : {"C", "F"}, default "C"
-        Whether the last index ("C") or the first ("F") varies fastest.
+    {contiguous_strides: order}
 
     Returns
     -------
@@ -288,15 +283,15 @@ def is_contiguous(shape, strides, order="C"):
     >>> dl.layout.is_contiguous((2, 3), (3, 1)), dl.layout.is_contiguous((2, 3), (1, 2), order="F")
     (True, True)
     """
-    cdef Dims dims, given, expected
+    cdef Dims dims, steps, expected
     _read_shape(shape, &dims, "is_contiguous")
-    _read_strides(strides, &dims, &given, "is_contiguous")
+    _read_strides(strides, &dims, &steps, "is_contiguous")
     fortran = _is_fortran(order, "is_contiguous")
-    _contiguous(&dims, fortran, &expected, "is_contiguous")  # which raises where a stride cannot be counted
+    _contiguous(&dims, fortran, &expected, "is_contiguous")  # raises where a stride cannot be counted
     if fortran:
         _reverse(&dims)
-        _reverse(&given)
-    return native_is_contiguous(dims.count, dims.values, given.values)
+        _reverse(&steps)
+    return native_is_contiguous(dims.count, dims.values, steps.values)
 
 
 def broadcast_shapes(*shapes, align="trailing"):
@@ -379,8 +374,7 @@ def broadcast_strides(shape, strides, to, align="trailing"):
         Shape and strides, in elements, of the tensor.
     to : iterable of int
         Shape to which it is broadcast.
-    align : {"trailing", "leading"}, default "trailing"
-        Whether the last dimensions are aligned, as in NumPy, or the first.
+    {broadcast_shapes: align}
 
     Returns
     -------
@@ -408,12 +402,12 @@ def broadcast_strides(shape, strides, to, align="trailing"):
 
 def strides_over(str func, shape, strides, to, align="trailing"):
     """Return the strides of `broadcast_strides` on behalf of `func`, which messages name."""
-    cdef Dims dims, given, wanted, result
+    cdef Dims dims, steps, wanted, result
     _read_shape(shape, &dims, func)
-    _read_strides(strides, &dims, &given, func)
+    _read_strides(strides, &dims, &steps, func)
     _read_shape(to, &wanted, func)
     side = _read_align(align, func)
-    if not native_broadcast_strides(dims.count, dims.values, given.values, wanted.count, wanted.values, side,
+    if not native_broadcast_strides(dims.count, dims.values, steps.values, wanted.count, wanted.values, side,
                                     result.values):
         raise ValueError(f"{func}: shape {_tuple(&dims)} does not broadcast to {_tuple(&wanted)} ({align} dimensions "
                          f"aligned)")
@@ -440,8 +434,7 @@ def coalesce(shape, strides_per_operand):
 
     Raises
     ------
-    TypeError
-        An argument is not a sequence of integers.
+    {broadcast_strides: TypeError}
     ValueError
         An extent is negative, or strides and shape differ in length.
 
@@ -472,10 +465,8 @@ def extent(shape, strides):
 
     Parameters
     ----------
-    shape : iterable of int
-        Shape of the tensor.
-    strides : iterable of int
-        Strides in elements.
+    {numel: shape}
+    {is_contiguous: strides}
 
     Returns
     -------
@@ -486,8 +477,7 @@ def extent(shape, strides):
 
     Raises
     ------
-    TypeError
-        An argument is not a sequence of integers.
+    {broadcast_strides: TypeError}
     ValueError
         An extent is negative, or the lengths differ.
 
@@ -496,12 +486,12 @@ def extent(shape, strides):
     >>> dl.layout.extent((2, 3), (3, -1))
     (-2, 4)
     """
-    cdef Dims dims, given
+    cdef Dims dims, steps
     cdef Extent found
     _read_shape(shape, &dims, "extent")
-    _read_strides(strides, &dims, &given, "extent")
-    if not checked_extent(dims.count, dims.values, given.values, &found):
-        _too_large(f"an end of shape {_tuple(&dims)} with strides {_tuple(&given)}", "extent")
+    _read_strides(strides, &dims, &steps, "extent")
+    if not checked_extent(dims.count, dims.values, steps.values, &found):
+        _too_large(f"an end of shape {_tuple(&dims)} with strides {_tuple(&steps)}", "extent")
     return found.low, found.high
 
 
@@ -524,8 +514,7 @@ def array_equals(first, second, start: int = 0, stop: int | None = None):
 
     Raises
     ------
-    TypeError
-        An argument is not a sequence of integers.
+    {broadcast_strides: TypeError}
     ValueError
         The range exceeds one of the sequences.
 
@@ -551,17 +540,13 @@ def create_output_tensor(tensors: Iterable[TensorLike | None], *, align="trailin
     ----------
     tensors : iterable of array_like
         Operands; None stands for an operand that is not given.
-    align : {"trailing", "leading"}, default "trailing"
-        Whether the last dimensions are aligned, as in NumPy, or the first.
+    {broadcast_shapes: align}
     dtype : dtype_like, optional
         Element type; by default that of the first operand.
     device : device_like, optional
         Device; by default that of the first operand.
 
-    Returns
-    -------
-    Tensor
-        In C order, with undefined elements.
+    {convert.empty: Returns}
 
     Raises
     ------
@@ -581,9 +566,10 @@ def create_output_tensor(tensors: Iterable[TensorLike | None], *, align="trailin
     """
     from .convert import asarray, empty_for
 
-    given = [asarray(tensor) for tensor in tensors if tensor is not None]
-    if not given:
+    operands = [asarray(tensor) for tensor in tensors if tensor is not None]
+    if not operands:
         raise ValueError("create_output_tensor: expected at least one tensor, got none")
-    shape = common_shape("create_output_tensor", [tensor.shape for tensor in given], align)
-    dtype, device = given[0].dtype if dtype is None else dtype, given[0].device if device is None else device
+    shape = common_shape("create_output_tensor", [tensor.shape for tensor in operands], align)
+    dtype = operands[0].dtype if dtype is None else dtype
+    device = operands[0].device if device is None else device
     return empty_for("create_output_tensor", shape, dtype, device)

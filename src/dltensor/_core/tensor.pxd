@@ -1,19 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
+from .allocation cimport View
 from .dlpack cimport ImportedTensor
 from .indexing cimport Place
 from .native cimport Block
-from .types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
-
-
-cdef extern from "native/memory/view.h" namespace "dlt" nogil:
-    cppclass View:
-        DLTensor dl
-        Block* block
-        uint64_t flags
-        bint reserve_dims(int) noexcept
+from .types cimport DLDataType, DLDevice, DLPackExchangeAPI
 
 cdef class Tensor:
     cdef View impl
@@ -21,12 +14,9 @@ cdef class Tensor:
     cdef object __weakref__
 
 cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1
-cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func)
 cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func)
 cdef Tensor view_of(Tensor source, const Place* place)
-cdef int check_host(Tensor self, str func) except -1
-cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what=*) except -1
 cdef DLPackExchangeAPI exchange_table
 cdef Tensor same_view(Tensor source)
 cdef Tensor copied(Tensor self, str func)
@@ -35,10 +25,6 @@ cdef Tensor reshaped_in(Tensor self, object shape, object copy, object order, st
 cdef Tensor permuted(Tensor self, tuple axes, str func)
 cdef Tensor squeezed(Tensor self, object axes, str func)
 cdef Tensor on_device(Tensor self, object device, str func)
-cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags) noexcept
-cdef object as_tuple(int n, const int64_t* numbers)
-cdef int read_shape(object shape, int64_t* out, str func, bint strides=*) except -1
-cdef bint is_packed(DLDataType dtype, uint64_t flags) noexcept
 cdef Tensor assigned_to(Tensor source, int ndim)
 cdef int assign(Tensor self, object value, str func) except -1
 
@@ -47,7 +33,7 @@ cdef struct Operations:
     object (*element)(int op, bint swapped, PyObject** operands, PyObject* out, bint saturate, PyObject* launch)
     object (*matmul)(object a, object b, object out)
     object (*astype)(object x, object dtype, object copy, bint padded)
-    int (*assign)(Tensor target, Tensor source, str func) except -1  # of another dtype, or on another device
+    int (*assign)(Tensor target, Tensor source, str func) except -1  # values of another dtype, or on another device
     object (*get_indexed)(Tensor self, object key)                   # keys with index arrays or masks
     int (*set_indexed)(Tensor self, object key, object value) except -1
     object (*take)(object x, object indices, object axis)
@@ -64,7 +50,8 @@ cdef struct DeviceOperations:
     int (*fill)(Tensor t, object value, str func) except -1
     int (*move)(Tensor target, Tensor source, str func) except -1             # between devices, one dtype, broadcast
     object (*transfer)(Tensor t, object copy)
-    int (*adopt)(Tensor t, object stream, bint locate) except -1              # imported memory; the producer's stream
+    # Order our stream after the producer's, and the release of imported memory after our work on it.
+    int (*adopt)(Tensor t, object stream, bint locate) except -1
     Tensor (*export)(Tensor t, object stream, DLDevice device, object copy)
     object (*current_stream)(int device)                                      # by the standard's numbers, or None
 cdef void set_device_operations(const DeviceOperations* table) noexcept

@@ -8,34 +8,36 @@ from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_CheckExact
 from cpython.list cimport PyList_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from cpython.number cimport PyNumber_Index
 from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.tuple cimport (PyTuple_Check, PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New,
-                            PyTuple_SET_ITEM)
+from cpython.tuple cimport PyTuple_Check, PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.ref cimport Py_INCREF
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcmp, memset
 from libcpp cimport bool as cbool
 
-from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
-from .indexing cimport Place, axis_of, checked_index, locate, sequence_of, stepped
+from .allocation cimport (allocate_host, byte_count, check_writable, clear_bytes, copy_elements, fill_elements,
+                          is_packed, owned_bytes, packed_offset, set_layout, share_memory)
+from .dlpack cimport (CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, check_cuda_stream, check_stream_type, entry_of,
+                      export_capsule, export_legacy_capsule, read_version)
+from .indexing cimport Place, checked_index, locate, stepped
 from .buffers cimport fill_buffer, free_buffer
 from .interop.numpy cimport make_numpy
-from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
-                      bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
-                      find_type, is_contiguous, item_bytes, numel, op_count, op_table, repeats_elements, retain,
-                      same_dtype, type_table, type_uint8)
+from .native cimport (MAX_DIMS, TRAILING, Block, broadcast_strides, contiguous_strides, find_type,
+                      is_contiguous, item_bytes, numel, op_count, op_table, same_dtype, type_table, type_uint8)
 from .op_numbers cimport (op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or,
                           op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater,
                           op_greater_equal, op_less, op_less_equal, op_multiply, op_negative, op_not_equal, op_positive,
                           op_pow, op_remainder, op_subtract)
-from .scalars cimport load_python, nested, shown, store_element
+from .scalars cimport load_python, nested, store_element
+from .shapes cimport (as_tuple, complete_shape, is_contiguous_in, one_or_many, permute, read_shape, reinterpret,
+                      reverse, shape_of, squeeze, strides_of, take_dims, takes_fortran)
 from .signals cimport check_signals
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
-                     DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of,
-                     dtype_unless_device, flags_with_layout, is_handle, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged,
-                     read_copy_flag, read_device, read_dtype)
+                     DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, device_of, dtype_of,
+                     dtype_unless_device, flags_with_layout, is_handle, is_host, kDLCPU, kDLCUDA,
+                     kDLCUDAManaged, known_dtype, read_copy_flag, read_device, read_dtype)
 
 from .foreign_text import quoted
 from .types import DeviceError
@@ -53,11 +55,6 @@ cdef extern from *:
       PyType_Modified(type);
       return failed;
     }
-    """
-    int forget_new(PyTypeObject*) except -1
-
-cdef extern from *:
-    """
     // Returns whether the interpreter takes a product with `x` for a repetition: of str, deque and other sequences.
     static bool can_repeat(PyObject* x) {
       const PyTypeObject* const type = Py_TYPE(x);
@@ -65,6 +62,7 @@ cdef extern from *:
              !(type->tp_as_number && type->tp_as_number->nb_multiply);
     }
     """
+    int forget_new(PyTypeObject*) except -1
     bint can_repeat(object) noexcept
 
 
@@ -227,49 +225,6 @@ cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
     return 0
 
 
-cdef inline bint is_packed(DLDataType dtype, uint64_t flags) noexcept:  # no-cython-lint  inlined in this module
-    return (dtype.bits < 8 and (dtype.bits * dtype.lanes & 7) != 0 and
-            not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
-
-
-cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) noexcept:
-    return bytes_of(size, view.dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0)
-
-
-cdef inline int64_t _size(const DLTensor* view) noexcept:
-    return numel(view.ndim, view.shape)
-
-
-cdef extern from *:
-    """
-    static bool is_shared(const dlt::Block* block) {
-      return block->references.load(std::memory_order_relaxed) != 1;
-    }
-    """
-    bint is_shared(const Block*) noexcept
-
-
-cdef inline size_t _owned_bytes(Tensor t) noexcept:
-    """Bytes of host memory that are this tensor's: its block, unless it is a view of a block that others hold too."""
-    cdef Block* block = t.impl.block
-    if block == NULL or not is_host(<int>t.impl.dl.device.device_type) or t.is_view and is_shared(block):
-        return 0
-    return block.bytes  # 0 for imported memory
-
-
-cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1:
-    """The number of elements of a requested shape; ValueError when an extent is negative or int64 cannot count them."""
-    cdef int i
-    cdef int64_t count
-    for i in range(ndim):
-        if shape[i] < 0:
-            raise ValueError(f"{func}: shape[{i}] must be at least 0, got {shape[i]}")
-    if not count_elements(ndim, shape, dtype, &count):
-        raise ValueError(f"{func}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} takes more than 2^63 - 1 bytes, "
-                         f"the most that can be counted")
-    return count
-
-
 cdef Published[const DeviceOperations] _device_operations  # NULL until the CUDA package is loaded
 
 
@@ -306,10 +261,8 @@ cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     cdef bint converted = find_type(dtype) >= 0 and dtype.lanes == 1
     cdef char zero[32]
     cdef char none[32]
-    cdef DLTensor bytes_ = t.impl.dl
     cdef Place place
-    cdef Tensor raw
-    cdef int64_t size, stride = 1
+    cdef int64_t bytes = byte_count(&t.impl.dl, 0)
     memset(none, 0, sizeof(none))
     memset(zero, 0, sizeof(zero))
     if converted:
@@ -319,19 +272,12 @@ cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
             return t
     if clear:
         return t
-    size = _bytes(&t.impl.dl, _size(&t.impl.dl), 0)
     if is_host(<int>device.device_type):
-        if size <= KEEP_GIL_BYTES:
-            memset(t.impl.dl.data, 0, size)
-            return t
-        bytes_.ndim = 1
-        bytes_.dtype = type_table[type_uint8].dtype
-        bytes_.shape, bytes_.strides = &size, &stride
-        fill_elements(&bytes_, none, 0)
+        clear_bytes(t.impl.dl.data, bytes)
     elif converted:
         assign_scalar(t, 0, func)
     else:
-        place.ndim, place.offset, place.shape[0], place.strides[0] = 1, 0, size, 1
+        place.ndim, place.offset, place.shape[0], place.strides[0] = 1, 0, bytes, 1
         raw = view_of(t, &place)
         raw.impl.dl.dtype = type_table[type_uint8].dtype
         assign_scalar(raw, 0, func)
@@ -340,61 +286,14 @@ cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
 
 cdef Tensor _allocated(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, cbool* clear, str func):
     """The tensor of new_empty(). `clear`, unless NULL, is set where all bytes are 0."""
-    cdef int i
-    cdef Tensor t
-    cdef int64_t size = counted(ndim, shape, dtype, func)
-    # More than the address space, 2^47 bytes, is not requested.
-    if size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
-        raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
-    t = new_tensor(ndim)
-    for i in range(ndim):
-        t.impl.dl.shape[i] = shape[i]
-    contiguous_strides(ndim, t.impl.dl.shape, t.impl.dl.strides)
-    t.impl.dl.dtype = dtype
-    t.impl.dl.device = device
-    if device.device_type != kDLCPU:
-        t.impl.block = device_operations().allocate(_bytes(&t.impl.dl, size, 0), device, func)
+    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef int64_t bytes = set_layout(&t.impl, ndim, shape, dtype, device, func)
+    if device.device_type == kDLCPU:
+        allocate_host(&t.impl, bytes, clear, func)
+    else:
+        t.impl.block = device_operations().allocate(bytes, device, func)
         t.impl.dl.data = t.impl.block.data
-        return t
-    if clear == NULL:
-        t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
-    else:
-        t.impl.block = allocate_clear(_bytes(&t.impl.dl, size, 0), clear)
-    if t.impl.block == NULL:
-        raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
-    t.impl.dl.data = t.impl.block.data
-    if dtype.bits < 8 and size > 0:
-        # The bits after the last packed element are exported with it: by tobytes(), pickles and files.
-        (<char*>t.impl.dl.data)[_bytes(&t.impl.dl, size, 0) - 1] = 0
     return t
-
-
-cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str func):
-    bits = int(dtype.bits) * int(dtype.lanes)
-    for i in range(ndim):
-        bits *= shape[i]
-    return (f"{func}: cannot allocate {(bits + 7) // 8} bytes for shape {as_tuple(ndim, shape)} of "
-            f"{dtype_of(dtype)}")
-
-
-cdef inline void _share(Tensor t, Tensor source) noexcept:
-    t.impl.dl.device = source.impl.dl.device
-    t.impl.dl.dtype = source.impl.dl.dtype
-    t.impl.dl.byte_offset = source.impl.dl.byte_offset
-    t.impl.dl.data = source.impl.dl.data
-    t.impl.flags = source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
-    retain(source.impl.block)
-    t.impl.block = source.impl.block
-    t.is_view = True
-
-
-cdef inline void _advance(Tensor t, uint64_t bytes) noexcept:
-    # Unsigned arithmetic wraps: strides of a foreign empty tensor may be anything. On devices whose data is a handle
-    # the offset must stay where it is.
-    if is_handle(<int>t.impl.dl.device.device_type):
-        t.impl.dl.byte_offset += bytes
-    else:
-        t.impl.dl.data = <void*>(<size_t>t.impl.dl.data + bytes)
 
 
 cdef inline Tensor _row(Tensor source, int64_t index):
@@ -402,8 +301,9 @@ cdef inline Tensor _row(Tensor source, int64_t index):
     cdef int i
     cdef int ndim = source.impl.dl.ndim - 1
     cdef Tensor t = new_tensor(ndim)
-    _share(t, source)
-    _advance(t, <uint64_t>index * <uint64_t>source.impl.dl.strides[0] * <uint64_t>item_bytes(source.impl.dl.dtype))
+    t.is_view = True
+    share_memory(&t.impl, &source.impl, <uint64_t>index * <uint64_t>source.impl.dl.strides[0] *
+                 <uint64_t>item_bytes(source.impl.dl.dtype))
     for i in range(ndim):
         t.impl.dl.shape[i] = source.impl.dl.shape[i + 1]
         t.impl.dl.strides[i] = source.impl.dl.strides[i + 1]
@@ -415,19 +315,12 @@ cdef Tensor view_of(Tensor source, const Place* place):
     cdef int i
     cdef Tensor t = new_tensor(place.ndim)
     cdef uint64_t bytes
-    cdef int64_t bits = source.impl.dl.dtype.bits * source.impl.dl.dtype.lanes
     if not is_packed(source.impl.dl.dtype, source.impl.flags):
         bytes = <uint64_t>place.offset * <uint64_t>item_bytes(source.impl.dl.dtype)
     else:
-        # By eights, whose bits are whole bytes, so that all together need not be counted in bits.
-        bytes = <uint64_t>((place.offset >> 3) * bits + ((place.offset & 7) * bits >> 3))
-        if (place.offset & 7) * bits & 7:
-            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.impl.dl.dtype)} tensor starts "
-                             f"inside a byte, where no view can begin; read it with item() or tolist(), or widen the "
-                             f"tensor "
-                             f"with astype()")
-    _share(t, source)
-    _advance(t, bytes)
+        bytes = packed_offset(source.impl.dl.dtype, place.offset)
+    t.is_view = True
+    share_memory(&t.impl, &source.impl, bytes)
     for i in range(place.ndim):
         t.impl.dl.shape[i] = place.shape[i]
         t.impl.dl.strides[i] = place.strides[i]
@@ -438,17 +331,11 @@ cdef Tensor same_view(Tensor source):
     cdef int i
     cdef int ndim = source.impl.dl.ndim
     cdef Tensor t = new_tensor(ndim)
-    _share(t, source)
+    t.is_view = True
+    share_memory(&t.impl, &source.impl, 0)
     for i in range(2 * ndim):
         t.impl.dl.shape[i] = source.impl.dl.shape[i]
     return t
-
-
-cdef int check_host(Tensor self, str func) except -1:
-    if not is_host(<int>self.impl.dl.device.device_type):
-        raise DeviceError(f"{func}: the data is on {device_of(self.impl.dl.device)}, which the host cannot read; move "
-                          f"it with to('cpu')")
-    return 0
 
 
 cdef Tensor on_host(Tensor self, str func):
@@ -466,15 +353,6 @@ cdef Tensor on_device(Tensor self, object device, str func):
     if target.device_type == kDLCPU and is_host(<int>self.impl.dl.device.device_type):
         return copied(self, func)
     return device_operations().to(self, target, func)
-
-
-cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what="the tensor") except -1:
-    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-        raise ValueError(f"{func}: {what} is read-only; write to a copy()")
-    if repeats_elements(view.ndim, view.shape, view.strides):
-        raise ValueError(f"{func}: elements of {what}, of shape {as_tuple(view.ndim, view.shape)} with strides "
-                         f"{as_tuple(view.ndim, view.strides)}, share memory; write to a copy()")
-    return 0
 
 
 cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func):
@@ -503,27 +381,6 @@ cdef Tensor copied(Tensor self, str func):
     return result
 
 
-cdef int copy_elements(const DLTensor* to, const DLTensor* source, uint64_t flags) except -1:
-    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, done
-    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
-        with nogil:
-            done = copy_tensor(to[0], source[0], padded)
-    else:
-        done = copy_tensor(to[0], source[0], padded)
-    if not done:
-        raise MemoryError("copy: allocation failed for the temporary that overlapping memory needs")
-    return 0
-
-
-cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags) noexcept:
-    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
-    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
-        with nogil:
-            fill_tensor(to[0], element, padded)
-    else:
-        fill_tensor(to[0], element, padded)
-
-
 cdef int assign_scalar(Tensor self, object value, str func) except -1:
     cdef char element[32]
     check_writable(&self.impl.dl, self.impl.flags, func)
@@ -543,10 +400,7 @@ cdef Tensor assigned_to(Tensor source, int ndim):
             return source
     if extra <= 0:
         return source
-    place.ndim = ndim
-    place.offset = 0
-    memcpy(place.shape, source.impl.dl.shape + extra, ndim * sizeof(int64_t))
-    memcpy(place.strides, source.impl.dl.strides + extra, ndim * sizeof(int64_t))
+    take_dims(&source.impl.dl, extra, &place)
     return view_of(source, &place)
 
 
@@ -580,7 +434,7 @@ cdef int assign(Tensor self, object value, str func) except -1:
 
 cdef object single(Tensor self, str func):
     """The one element as a number, for the conversions that Python asks for by name."""
-    if _size(&self.impl.dl) != 1:
+    if numel(self.impl.dl.ndim, self.impl.dl.shape) != 1:
         if func == "bool":
             raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; "
                              f"use t.any() or t.all()")
@@ -591,142 +445,36 @@ cdef object single(Tensor self, str func):
         return load_python(self.impl.dl.data, 0, self.impl.dl.dtype, self.impl.flags, "item")
     return self.item()
 
-# -- shapes that users ask for ----------------------------------------------------------------------------------------
-
-cdef object as_tuple(int n, const int64_t* numbers):
-    """A shape, or strides, as Python shows them."""
-    cdef int i
-    cdef tuple result = PyTuple_New(n)
-    for i in range(n):
-        number = numbers[i]
-        value = <object>number
-        Py_INCREF(value)
-        PyTuple_SET_ITEM(result, i, value)
-    return result
-
-
-cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) except -1:
-    """Numbers of a shape argument, or of strides, into `out` (64 entries); returns how many."""
-    cdef int n = 0, overflow = 0
-    cdef Py_ssize_t i
-    if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= MAX_DIMS:
-        for n in range(<int>PyTuple_GET_SIZE(shape)):
-            if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(shape, n)):
-                break
-            out[n] = PyLong_AsLongLongAndOverflow(<object>PyTuple_GET_ITEM(shape, n), &overflow)
-            if overflow != 0:
-                break
-        else:
-            return <int>PyTuple_GET_SIZE(shape)
-    elif PyLong_CheckExact(shape):
-        out[0] = PyLong_AsLongLongAndOverflow(shape, &overflow)
-        if overflow == 0:
-            return 1
-    # Anything else is read once, into our own list.
-    cdef list numbers = []
-    n = 0
-    try:
-        items = sequence_of(shape, "strides" if strides else "shape", func)
-        for number in [shape] if items is None else items:
-            numbers.append(PyNumber_Index(number))
-    except (TypeError, AttributeError):
-        raise TypeError(f"{func}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
-                        f"got {quoted(shape)}") from None
-    try:
-        for i in range(len(numbers)):
-            out[i] = numbers[i]
-    except OverflowError:
-        raise ValueError(f"{func}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
-                         f"{', '.join([shown(number) for number in numbers])}") from None
-    return <int>len(numbers)
-
-
-cdef Tensor _swap_last(Tensor self):
-    cdef Place place
-    cdef int n = self.impl.dl.ndim
-    place.ndim = n
-    place.offset = 0
-    memcpy(place.shape, self.impl.dl.shape, n * sizeof(int64_t))
-    memcpy(place.strides, self.impl.dl.strides, n * sizeof(int64_t))
-    place.shape[n - 1], place.shape[n - 2] = place.shape[n - 2], place.shape[n - 1]
-    place.strides[n - 1], place.strides[n - 2] = place.strides[n - 2], place.strides[n - 1]
-    return view_of(self, &place)
-
-
-cdef tuple one_or_many(tuple arguments, str func):
-    """Axes that came one by one, or as one sequence."""
-    items = sequence_of(arguments[0], "axes", func) if len(arguments) == 1 else None
-    return arguments if items is None else tuple(items)
-
+# -- views of other shapes --------------------------------------------------------------------------------------------
 
 cdef Tensor permuted(Tensor self, tuple axes, str func):
     """A view with the dimensions in another order."""
     cdef Place place
-    cdef uint64_t seen = 0
-    cdef int i, axis, n = self.impl.dl.ndim
-    if len(axes) != n:
-        raise ValueError(f"{func}: axes {axes} must name each of the {n} dimensions once")
-    place.ndim = n
-    place.offset = 0
-    for i in range(n):
-        axis = axis_of(axes[i], n, func)
-        if seen >> axis & 1:
-            raise ValueError(f"{func}: axes {axes} name a dimension of {n} twice")
-        seen |= <uint64_t>1 << axis
-        place.shape[i] = self.impl.dl.shape[axis]
-        place.strides[i] = self.impl.dl.strides[axis]
+    permute(&self.impl.dl, axes, &place, func)
     return view_of(self, &place)
 
 
 cdef Tensor squeezed(Tensor self, object axes, str func):
     """A view without some dimensions of one element, or without all of them when `axes` is None."""
     cdef Place place
-    cdef uint64_t gone = 0
-    cdef int i, axis
-    if axes is not None:
-        items = sequence_of(axes, "axis", func)
-        for each in (axes,) if items is None else items:
-            axis = axis_of(each, self.impl.dl.ndim, func)
-            if gone >> axis & 1:
-                raise ValueError(f"{func}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
-            if self.impl.dl.shape[axis] != 1:
-                raise ValueError(f"{func}: axis {axis} of shape {self.shape} has {self.impl.dl.shape[axis]} elements, "
-                                 f"expected 1")
-            gone |= <uint64_t>1 << axis
-    place.ndim = 0
-    place.offset = 0
-    for i in range(self.impl.dl.ndim):
-        if gone >> i & 1 or axes is None and self.impl.dl.shape[i] == 1:
-            continue
-        place.shape[place.ndim] = self.impl.dl.shape[i]
-        place.strides[place.ndim] = self.impl.dl.strides[i]
-        place.ndim += 1
+    squeeze(&self.impl.dl, axes, &place, func)
     return view_of(self, &place)
 
 
-cdef int _complete_shape(Tensor self, int n, int64_t* target, str func) except -1:
-    """Replace one -1 by what is left over, and see that the number of elements stays."""
-    cdef int i
-    cdef int64_t known, size = _size(&self.impl.dl)
-    cdef int open = -1
-    for i in range(n):
-        if target[i] == -1:
-            if open >= 0:
-                raise ValueError(f"{func}: at most one extent may be -1, got {as_tuple(n, target)}")
-            open = i
-        elif target[i] < 0:
-            raise ValueError(f"{func}: an extent must be at least 0 (or one -1), got {as_tuple(n, target)}")
-    if open >= 0:
-        target[open] = 1
-    known = counted(n, target, self.impl.dl.dtype, func)
-    if open >= 0:
-        if known == 0 or size % known != 0:
-            target[open] = -1
-            raise ValueError(f"{func}: {size} elements of shape {self.shape} do not fill shape {as_tuple(n, target)}")
-        target[open] = size // known
-    elif known != size:
-        raise ValueError(f"{func}: shape {self.shape} has {size} elements, shape {as_tuple(n, target)} has {known}")
-    return 0
+cdef Tensor _transposed(Tensor self):
+    """A view with all dimensions in the opposite order."""
+    cdef Place place
+    reverse(&self.impl.dl, &place)
+    return view_of(self, &place)
+
+
+cdef Tensor _swap_last(Tensor self):
+    cdef Place place
+    cdef int n = self.impl.dl.ndim
+    take_dims(&self.impl.dl, 0, &place)
+    place.shape[n - 1], place.shape[n - 2] = place.shape[n - 2], place.shape[n - 1]
+    place.strides[n - 1], place.strides[n - 2] = place.strides[n - 2], place.strides[n - 1]
+    return view_of(self, &place)
 
 
 cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
@@ -734,7 +482,7 @@ cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
     cdef Place place
     cdef Tensor source = self
     cdef int n = read_shape(shape, place.shape, func)
-    _complete_shape(self, n, place.shape, func)
+    complete_shape(&self.impl.dl, n, place.shape, func)
     place.ndim = n
     place.offset = 0
     if copy is not None and copy:
@@ -749,143 +497,35 @@ cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
     return view_of(source, &place)
 
 
-cdef bint _is_contiguous_in(Tensor self, bint fortran) noexcept:
-    """Test whether the elements are contiguous in C order, or with the first index fastest."""
-    cdef Place reversed_
-    cdef int i, n = self.impl.dl.ndim
-    if not fortran:
-        return is_contiguous(n, self.impl.dl.shape, self.impl.dl.strides)
-    for i in range(n):
-        reversed_.shape[i], reversed_.strides[i] = self.impl.dl.shape[n - 1 - i], self.impl.dl.strides[n - 1 - i]
-    return is_contiguous(n, reversed_.shape, reversed_.strides)
-
-
 cdef str _C_ORDER = "C"  # the default of `order`, known by identity
 cdef tuple _FLAT = (-1,)
-
-
-cdef inline bint _takes_fortran(Tensor self, object order, str func) except -1:
-    """Test whether an order takes the first index as the fastest one: "F", and "A" where the memory has that order."""
-    if order == "C":
-        return False
-    if order == "A":
-        return _is_contiguous_in(self, True) and not _is_contiguous_in(self, False)
-    if order != "F":
-        raise ValueError(f"{func}: order must be 'C', 'F' or 'A', got {quoted(order, 80)}")
-    return True
-
-
-cdef Tensor _transposed(Tensor self, str func):
-    """A view with all dimensions in the opposite order."""
-    return permuted(self, tuple(range(self.impl.dl.ndim - 1, -1, -1)), func)
 
 
 cdef Tensor reshaped_in(Tensor self, object shape, object copy, object order, str func):
     """The elements under another shape, read and placed in an order."""
     cdef int64_t extents[MAX_DIMS]
     cdef int n
-    if not _takes_fortran(self, order, func):
+    if order is _C_ORDER or not takes_fortran(&self.impl.dl, order, func):
         return reshaped(self, shape, copy, func)
     n = read_shape(shape, extents, func)
-    return _transposed(reshaped(_transposed(self, func), as_tuple(n, extents)[::-1], copy, func), func)
+    return _transposed(reshaped(_transposed(self), as_tuple(n, extents)[::-1], copy, func))
 
-
-cdef dict _UNSIGNED = {"V1": "uint8", "V2": "uint16", "V4": "uint32", "V8": "uint64"}
-cdef enum:
-    NPY_VOID = 20
-
-
-cdef object _with_meaning(object dtype):
-    """A dtype, or unsigned integers for NumPy's bytes without a meaning, which DLPack does not have."""
-    text = dtype
-    if getattr(dtype, "num", None) == NPY_VOID and dtype.names is None and dtype.subdtype is None:
-        text = dtype.str
-    return _UNSIGNED.get(text.lstrip("|"), dtype) if type(text) is str else dtype
-
-
-cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
-    cdef int i
-    cdef Tensor view = same_view(self)
-    cdef int last = self.impl.dl.ndim - 1
-    cdef int64_t old = self.impl.dl.dtype.bits * self.impl.dl.dtype.lanes, new = dtype.bits * dtype.lanes
-    view.impl.dl.dtype = dtype
-    if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        if new % 8:
-            raise ValueError(f"view: padded {self.dtype} elements have 8 bits each, {dtype_of(dtype)} has {new}")
-        old = 8
-        view.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    if old == new:
-        return view
-    if last < 0 or (self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1 and
-                    _size(&self.impl.dl) != 0):
-        raise ValueError(f"view: {self.dtype} and {dtype_of(dtype)} differ in width, so the last dimension of shape "
-                         f"{self.shape} with strides {self.strides} must be contiguous; copy() first")
-    # Counted by Python's integers: bits may be more than 64 of them hold.
-    length = <object>self.impl.dl.shape[last] * old
-    if length % new:
-        raise ValueError(f"view: the last dimension has {length} bits, which {dtype_of(dtype)} of {new} does not "
-                         f"divide")
-    length //= new
-    if length >> 63:
-        raise ValueError(f"view: shape {self.shape} of {self.dtype} as {dtype_of(dtype)} would have a dimension of "
-                         f"{length} elements; at most 2^63 - 1 can be counted")
-    view.impl.dl.shape[last] = length
-    view.impl.dl.strides[last] = 1
-    for i in range(last):
-        if self.impl.dl.shape[i] <= 1 or _size(&self.impl.dl) == 0:
-            continue  # its stride is never used
-        step = <object>self.impl.dl.strides[i] * old
-        if step % new:
-            raise ValueError(f"view: strides {self.strides} of {self.dtype} are not whole elements of "
-                             f"{dtype_of(dtype)}; copy() first")
-        view.impl.dl.strides[i] = step // new
-    counted(view.impl.dl.ndim, view.impl.dl.shape, dtype, "view")
-    return view
 
 # -- what a consumer may ask of an export -----------------------------------------------------------------------------
 
-cdef object _read_version(object max_version):
-    try:
-        major, minor = max_version
-        return PyNumber_Index(major), PyNumber_Index(minor)
-    except (TypeError, ValueError, AttributeError):
-        raise TypeError(f"__dlpack__: max_version must be None or two integers such as (1, 3), got "
-                        f"{max_version!r}") from None
-
-
-cdef int _check_stream_type(object stream) except -1:
-    if isinstance(stream, bool) or not isinstance(stream, int):
-        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
-    return 0
-
-
-cdef int _check_cuda_stream(object stream) except -1:
-    if stream is None:
-        return 0
-    _check_stream_type(stream)
-    if stream < -1 or stream == 0:
-        raise ValueError(f"__dlpack__: a CUDA stream is -1 (no synchronization), 1 (legacy default), 2 (per-thread "
-                         f"default) or an address; {stream} is ambiguous or none of these")
-    return 0
-
-
 cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object copy):
     """Apply a consumer's stream and device: `self`, another view of its memory, or a copy on the requested device."""
-    cdef DLDevice target
+    cdef DLDevice target = self.impl.dl.device if dl_device is None else read_device(dl_device, "__dlpack__")
     cdef bint host = is_host(<int>self.impl.dl.device.device_type)
-    if dl_device is not None:
-        target = read_device(dl_device, "__dlpack__")
-    else:
-        target = self.impl.dl.device
     if (self.impl.dl.device.device_type == kDLCUDA or self.impl.dl.device.device_type == kDLCUDAManaged or
             target.device_type == kDLCUDA):
-        _check_cuda_stream(stream)
+        check_cuda_stream(stream)
         try:
             return device_operations().export(self, stream, target, copy)
         except DeviceError as error:
             # The standard's word for a device that cannot be offered.
             raise BufferError(f"__dlpack__: cannot offer the tensor on {device_of(target)}: {error}") from error
-    elif stream is not None and (_check_stream_type(stream) != 0 or stream != -1):
+    elif stream is not None and (check_stream_type(stream) != 0 or stream != -1):
         raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
     if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
         return self
@@ -908,10 +548,10 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
         copy = read_copy_flag(copy, "__dlpack__")
     if max_version is not None:
         if not PyTuple_CheckExact(max_version) or PyTuple_GET_SIZE(max_version) != 2:
-            max_version = _read_version(max_version)
+            max_version = read_version(max_version)
         major = <object>PyTuple_GET_ITEM(max_version, 0)
         if not PyLong_CheckExact(major):
-            major = _read_version(max_version)[0]
+            major = read_version(max_version)[0]
         versioned = PyLong_AsLongLongAndOverflow(major, &beyond) >= 1 or beyond > 0
     if dl_device is not None or stream is not None or self.impl.dl.device.device_type != kDLCPU:
         source = _prepare_export(self, stream, dl_device, copy)
@@ -920,17 +560,11 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
     if source.impl.dl.data != self.impl.dl.data:
         flags = source.impl.flags | DLPACK_FLAG_BITMASK_IS_COPIED
     view = source.impl.dl
-    if _size(&view) == 0:
-        view.data = NULL  # what the standard recommends, and every reader takes
+    if numel(view.ndim, view.shape) == 0:
+        view.data = NULL  # recommended by the standard, and taken by every reader
     if versioned:
         return export_capsule(&view, source.impl.block, flags)
-    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-        raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
-                          "express; ask with max_version=(1, 0), or export a copy()")
-    if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
-                          "cannot express; ask with max_version=(1, 1)")
-    return export_legacy_capsule(&view, source.impl.block)
+    return export_legacy_capsule(&view, source.impl.block, flags)
 
 
 @cython.final
@@ -970,7 +604,7 @@ cdef class Tensor:
     def __init__(self, *args, **kwargs):
         raise TypeError("Tensor: the class cannot be called; use asarray(), from_dlpack(), wrap() or empty()")
 
-    # what it is
+    # attributes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -981,7 +615,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).shape
         (2, 3)
         """
-        return as_tuple(self.impl.dl.ndim, self.impl.dl.shape)
+        return shape_of(&self.impl.dl)
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -992,7 +626,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).strides, dl.zeros((2, 3)).T.strides
         ((3, 1), (1, 3))
         """
-        return as_tuple(self.impl.dl.ndim, self.impl.dl.strides)
+        return strides_of(&self.impl.dl)
 
     @property
     def ndim(self) -> int:
@@ -1036,7 +670,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).size
         6
         """
-        return _size(&self.impl.dl)
+        return numel(self.impl.dl.ndim, self.impl.dl.shape)
 
     @property
     def itemsize(self) -> int:
@@ -1058,7 +692,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).nbytes, dl.zeros(3, dtype="int4").nbytes
         (24, 2)
         """
-        return _bytes(&self.impl.dl, _size(&self.impl.dl), self.impl.flags)
+        return byte_count(&self.impl.dl, self.impl.flags)
 
     @property
     def data_ptr(self) -> int:
@@ -1129,7 +763,8 @@ cdef class Tensor:
         >>> dl.Flags.READ_ONLY in flags, flags.writeable, flags.c_contiguous, flags.f_contiguous
         (True, False, True, True)
         """
-        return flags_with_layout(self.impl.flags, _is_contiguous_in(self, False), _is_contiguous_in(self, True))
+        return flags_with_layout(self.impl.flags, is_contiguous_in(&self.impl.dl, False),
+                                 is_contiguous_in(&self.impl.dl, True))
 
     @property
     def T(self) -> Tensor:
@@ -1278,7 +913,7 @@ cdef class Tensor:
                     at = stepped(at, checked_index(index[i], self.impl.dl.shape[i], i), self.impl.dl.strides[i])
                 except IndexError as error:
                     raise IndexError(f"item: {error}") from None
-        elif _size(&self.impl.dl) != 1:
+        elif numel(self.impl.dl.ndim, self.impl.dl.shape) != 1:
             raise ValueError(f"item: expected one element, got shape {self.shape}; give one position per dimension")
         if not is_host(<int>self.impl.dl.device.device_type):
             # Packed elements start anywhere in a byte, where no view can: they travel with all others.
@@ -1299,8 +934,7 @@ cdef class Tensor:
 
         Raises
         ------
-        DeviceError
-            The memory cannot be copied to the host.
+        {Tensor.item: DeviceError}
         ValueError
             The dtype has no Python counterpart.
 
@@ -1372,9 +1006,9 @@ cdef class Tensor:
         >>> dl.asarray([[1, 2], [3, 4]], dtype="uint8").T.tobytes()
         b'\\x01\\x03\\x02\\x04'
         """
-        cdef Tensor source = on_host(_transposed(self, "tobytes") if _takes_fortran(self, order, "tobytes") else self,
+        cdef Tensor source = on_host(_transposed(self) if takes_fortran(&self.impl.dl, order, "tobytes") else self,
                                      "tobytes")
-        cdef int64_t count = _bytes(&source.impl.dl, _size(&source.impl.dl), source.impl.flags)
+        cdef int64_t count = byte_count(&source.impl.dl, source.impl.flags)
         if not is_contiguous(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides):
             source = copied(source, "tobytes")
         try:
@@ -1395,7 +1029,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).numel()
         6
         """
-        return _size(&self.impl.dl)
+        return numel(self.impl.dl.ndim, self.impl.dl.shape)
 
     # elements chosen
 
@@ -1552,8 +1186,7 @@ cdef class Tensor:
 
         Raises
         ------
-        MemoryError
-            The allocation failed.
+        {Tensor.tobytes: MemoryError}
 
         See Also
         --------
@@ -1605,8 +1238,7 @@ cdef class Tensor:
         >>> dl.asarray([[1, 2], [3, 4]]).T.flatten()
         Tensor([1, 3, 2, 4], shape=(4,), device=cpu, dtype=int64)
         """
-        return (reshaped(self, _FLAT, True, "flatten") if order is _C_ORDER else
-                reshaped_in(self, _FLAT, True, order, "flatten"))
+        return reshaped_in(self, _FLAT, True, order, "flatten")
 
     def ravel(self, order="C"):
         """Return the elements with one dimension, as a view where possible.
@@ -1623,8 +1255,7 @@ cdef class Tensor:
         >>> t.ravel().tolist(), t.ravel().same_memory(t)
         ([1, 2, 3, 4], True)
         """
-        return (reshaped(self, _FLAT, None, "ravel") if order is _C_ORDER else
-                reshaped_in(self, _FLAT, None, order, "ravel"))
+        return reshaped_in(self, _FLAT, None, order, "ravel")
 
     def transpose(self, *axes):
         """Return a view with the dimensions in another order.
@@ -1666,7 +1297,7 @@ cdef class Tensor:
         """
         cdef int ndim = self.impl.dl.ndim
         if len(axes) == 0 or len(axes) == 1 and axes[0] is None:
-            return permuted(self, tuple(range(ndim - 1, -1, -1)), "transpose")
+            return _transposed(self)
         order = one_or_many(axes, "transpose")
         if len(order) == 2 and ndim > 2:
             raise ValueError(f"transpose: expected all {ndim} dimensions in their new order, as in NumPy, got {order}; "
@@ -1761,8 +1392,6 @@ cdef class Tensor:
         """
         if len(shape) == 0:
             raise TypeError("reshape: expected a shape, got nothing; the shape of one element without dimensions is ()")
-        if order is _C_ORDER:
-            return reshaped(self, shape[0] if len(shape) == 1 else shape, copy, "reshape")
         return reshaped_in(self, shape[0] if len(shape) == 1 else shape, copy, order, "reshape")
 
     def view(self, dtype):
@@ -1774,10 +1403,7 @@ cdef class Tensor:
             Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides. NumPy's
             raw bytes, "V1", "V2", "V4" and "V8", are unsigned integers of that width.
 
-        Returns
-        -------
-        Tensor
-            A view of the same memory.
+        {Tensor.transpose: Returns}
 
         Raises
         ------
@@ -1793,7 +1419,10 @@ cdef class Tensor:
         >>> dl.asarray([1.0], dtype="float32").view("uint32")
         Tensor([1065353216], shape=(1,), device=cpu, dtype=uint32)
         """
-        return _reinterpret(self, read_dtype(_with_meaning(dtype), "view"))
+        cdef Tensor result = same_view(self)
+        reinterpret(&self.impl.dl, self.impl.flags, read_dtype(known_dtype(dtype), "view"), &result.impl.dl)
+        result.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        return result
 
     def astype(self, dtype, *, copy=True, padded=False):
         """{casting.astype}"""
@@ -1891,8 +1520,7 @@ cdef class Tensor:
 
         Raises
         ------
-        DeviceError
-            The memory cannot be copied to the host.
+        {Tensor.item: DeviceError}
 
         Examples
         --------
@@ -1917,8 +1545,7 @@ cdef class Tensor:
 
         Raises
         ------
-        DeviceError
-            The device, its driver or its library is not available.
+        {Tensor.to: DeviceError}
         ValueError
             `device` is not a CUDA device, or there is no such device.
 
@@ -1946,8 +1573,7 @@ cdef class Tensor:
 
         Raises
         ------
-        DeviceError
-            The device, its driver or its library is not available.
+        {Tensor.to: DeviceError}
         ValueError
             `stream` is not None.
 
@@ -1988,8 +1614,7 @@ cdef class Tensor:
             Neither NumPy nor ml_dtypes has the dtype, or `copy` is not a bool.
         ValueError
             `copy` is False and a copy is needed.
-        DeviceError
-            The memory cannot be copied to the host.
+        {Tensor.item: DeviceError}
 
         See Also
         --------
@@ -2021,7 +1646,7 @@ cdef class Tensor:
             source = copied(self, "numpy")
         return make_numpy(&source.impl.dl, source.impl.flags, source)
 
-    # how it shows
+    # text
 
     def __repr__(self):
         from .format import repr_tensor
@@ -2269,7 +1894,8 @@ cdef class Tensor:
 
     def __sizeof__(self):
         """Bytes of the object and of the memory that it owns, as ``sys.getsizeof`` asks; as for an ndarray."""
-        return Tensor.__basicsize__ + (16 * self.impl.dl.ndim if self.impl.dl.ndim > 6 else 0) + _owned_bytes(self)
+        dims = 16 * self.impl.dl.ndim if self.impl.dl.ndim > 6 else 0
+        return Tensor.__basicsize__ + dims + owned_bytes(&self.impl, self.is_view)
 
     def __copy__(self):
         return copied(self, "copy")
@@ -2298,7 +1924,7 @@ cdef class _Rows:
         return self.tensor[i]
 
 
-# Where users find it, in errors, pickles and help.
+# The public name, in errors, pickles and help.
 (<PyTypeObject*>Tensor).tp_name = "dltensor.Tensor"
 # Without this entry object.__new__ is called and refuses, so that no Tensor without memory can be made.
 forget_new(<PyTypeObject*>Tensor)

@@ -81,6 +81,7 @@ cdef const char* format_of(DLDataType value) noexcept
 cdef DLDataType read_dtype(object x, str func) except *
 cdef object numpy_dtype(DLDataType value, str func)
 cdef DLDevice read_device(object x, str func) except *
+cdef object known_dtype(object dtype)
 cdef object dtype_unless_device(object x)
 cdef object read_numpy_flag(object x, str func)
 # Convert a copy argument to True, False or None; `func` is the name of the function in messages.

@@ -372,10 +372,7 @@ cdef class DType:
     def dtype(self) -> numpy.dtype[Any]:
         """The corresponding NumPy dtype, for NumPy before 2.4, which does not read ``__numpy_dtype__``.
 
-        Raises
-        ------
-        TypeError
-            Neither NumPy nor ml_dtypes has the type.
+        {DType.__numpy_dtype__: Raises}
 
         Examples
         --------
@@ -409,10 +406,7 @@ cdef class DType:
     def type(self) -> type[numpy.generic]:
         """Scalar type of the corresponding NumPy dtype.
 
-        Raises
-        ------
-        TypeError
-            Neither NumPy nor ml_dtypes has the type.
+        {DType.__numpy_dtype__: Raises}
 
         Examples
         --------
@@ -425,10 +419,7 @@ cdef class DType:
     def str(self) -> str:
         """Array protocol string of the corresponding NumPy dtype.
 
-        Raises
-        ------
-        TypeError
-            Neither NumPy nor ml_dtypes has the type.
+        {DType.__numpy_dtype__: Raises}
 
         Examples
         --------
@@ -441,10 +432,7 @@ cdef class DType:
     def char(self) -> str:
         """Character of the corresponding NumPy dtype.
 
-        Raises
-        ------
-        TypeError
-            Neither NumPy nor ml_dtypes has the type.
+        {DType.__numpy_dtype__: Raises}
 
         Examples
         --------
@@ -574,7 +562,7 @@ SPELLINGS = tuple(_SPELLINGS)
 """Names of NumPy and C that a dtype argument takes beside our own."""
 # Letters that a count of bytes follows: "f4".
 cdef dict _LETTERS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
-# As in NumPy and torch: the precision of Python's own numbers, not the default dtype of tensors.
+# The precision of Python's own numbers, not the default dtype of tensors; NumPy and torch do the same.
 cdef dict _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 # By NumPy's kind of dtype: what to do with one that DLPack cannot express.
 cdef dict _REMEDIES = {
@@ -629,6 +617,19 @@ cdef DType _of_type(object kind, str func):
             return _by_name[_SPELLINGS[letter]]
     name = getattr(getattr(kind, "dtype", None), "name", None)  # jax.numpy.float32 is a class that makes scalars
     return _by_name.get(name) if isinstance(name, str) else None
+
+
+cdef dict _UNSIGNED = {"V1": "uint8", "V2": "uint16", "V4": "uint32", "V8": "uint64"}
+cdef enum:
+    NPY_VOID = 20
+
+
+cdef object known_dtype(object dtype):
+    """A dtype, or unsigned integers for NumPy's bytes without a meaning, which DLPack does not have."""
+    text = dtype
+    if getattr(dtype, "num", None) == NPY_VOID and dtype.names is None and dtype.subdtype is None:
+        text = dtype.str
+    return _UNSIGNED.get(text.lstrip("|"), dtype) if type(text) is str else dtype
 
 
 cdef DType _of_numpy(object x, str func):
@@ -738,22 +739,7 @@ cdef object numpy_dtype(DLDataType value, str func):
 
 
 def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
-    """Return the name of the dtype with the given numbers, valid or not.
-
-    Parameters
-    ----------
-    code, bits, lanes : int
-        Fields of a ``DLDataType``.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Raises
-    ------
-    OverflowError
-        A number does not fit its field.
+    """Return the name of the dtype with these numbers, valid or not.
 
     Examples
     --------

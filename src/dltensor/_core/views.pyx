@@ -12,8 +12,9 @@ from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHA
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
                       numel, store_scalar, type_float64, type_table, type_uint8)
 from .signals cimport check_signals
-from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_packed, new_empty, on_device, permuted,
-                      read_shape, reshaped, view_of)
+from .allocation cimport check_host, check_writable, is_packed
+from .shapes cimport as_tuple, counted, read_shape
+from .tensor cimport Tensor, new_empty, on_device, permuted, view_of
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                      dtype_of, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
 
@@ -40,11 +41,6 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     offset : int, elements from the first one of `t` to the first one of the view
     readonly : bool, whether to refuse writing even where `t` allows it
     func : str, the function that messages name
-
-    Raises
-    ------
-    ValueError
-        The view would leave the elements that `t` spans; a packed view would begin inside a byte.
 
     Examples
     --------
@@ -119,11 +115,6 @@ def shares_elements(shape, strides):
 def raw_bytes(Tensor t):
     """Return the bytes of a tensor in C order as a view of shape ``(nbytes,)`` and dtype uint8.
 
-    Raises
-    ------
-    ValueError
-        The elements are not contiguous.
-
     Examples
     --------
     >>> raw_bytes(dl.asarray([1, 2], dtype="int16")).tolist()
@@ -145,11 +136,6 @@ def raw_bytes(Tensor t):
 
 def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     """Return bytes as a tensor of a shape and an element type, in C order: the inverse of `raw_bytes`.
-
-    Raises
-    ------
-    ValueError
-        `data` is not a contiguous row of uint8, or has another number of bytes than the shape needs.
 
     Examples
     --------
@@ -249,13 +235,6 @@ def _rebuild(data, shape, dtype, *layout):
 def element_bytes(Tensor t, *index):
     """Return the bytes of one element, or None when it shares a byte with others.
 
-    Raises
-    ------
-    IndexError
-        A position is out of range, or there are too few or too many.
-    DeviceError
-        The host cannot read the memory.
-
     Examples
     --------
     >>> element_bytes(dl.asarray([1, 2], dtype="int16"), 1)
@@ -267,7 +246,7 @@ def element_bytes(Tensor t, *index):
         raise IndexError(f"element_bytes: expected {t.impl.dl.ndim} positions, got {len(index)}")
     for i in range(t.impl.dl.ndim):
         at = stepped(at, checked_index(index[i], t.impl.dl.shape[i], i), t.impl.dl.strides[i])
-    check_host(t, "element_bytes")
+    check_host(&t.impl.dl, "element_bytes")
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         return None
     return (<char*>t.impl.dl.data + at * width)[:width]
@@ -285,7 +264,7 @@ cdef int write_steps(Tensor t, const Steps* steps) except -1:
 
 
 cdef enum:
-    RAMP_BITS = 125      # of the larger end in fixed point: a difference of two has one more, an int128 two
+    RAMP_BITS = 125      # bits of the larger end in fixed point: a difference of two has one more, an int128 two
     RAMP_STEPS = 62
     SMALLEST = -1022     # the exponent of the smallest normal float64
 
@@ -302,15 +281,6 @@ def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
         complex, pairs of these: the real part and the imaginary part
     steps : int, at least 1
 
-    Raises
-    ------
-    ValueError
-        The tensor is read-only or not contiguous.
-    TypeError
-        The element type has no meaning here.
-    DeviceError
-        The host cannot reach the memory.
-
     Examples
     --------
     >>> t = dl.empty(3, dtype="int64"); write_spaced(t, 2**53 + 1, 2**53 + 3, 2); [n - 2**53 for n in t.tolist()]
@@ -318,7 +288,7 @@ def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
     """
     cdef DLDataType part = t.impl.dl.dtype
     cdef int row = find_type(part)
-    check_host(t, func)
+    check_host(&t.impl.dl, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
     if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
@@ -410,35 +380,8 @@ cdef double _quotient(object above, object below, bint nearest) except? -1:
     return result
 
 
-def reshape_for(str func, Tensor t, shape, copy=None):
-    """Return ``t.reshape(shape, copy=copy)`` on behalf of the function `func`, which messages name.
-
-    Raises
-    ------
-    ValueError
-        The number of elements differs, or `copy` is False and only a copy will do.
-    MemoryError
-        The memory cannot be allocated.
-
-    Examples
-    --------
-    >>> reshape_for("ravel", dl.zeros((2, 3)), (-1,)).shape
-    (6,)
-    """
-    return reshaped(t, shape, copy, func)
-
-
 def permute_for(str func, Tensor t, tuple axes):
     """Return a view of `t` with its dimensions in the order of `axes`, on behalf of the function `func`.
-
-    Raises
-    ------
-    IndexError
-        An axis is out of range.
-    ValueError
-        `axes` is not a permutation of all dimensions.
-    TypeError
-        An axis is not an integer.
 
     Examples
     --------
@@ -450,11 +393,6 @@ def permute_for(str func, Tensor t, tuple axes):
 
 def move_for(str func, Tensor t, device):
     """Return ``t.to(device)`` on behalf of the function `func`; None leaves it where it is.
-
-    Raises
-    ------
-    DeviceError
-        The device, its driver or its library is not there.
 
     Examples
     --------

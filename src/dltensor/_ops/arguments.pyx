@@ -21,7 +21,9 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRAILING, T
                              promote, same_dtype, store_scalar, type_bool, type_complex64, type_float32, type_int64,
                              type_table, type_uint8)
 from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number
-from .._core.tensor cimport Tensor, as_tuple, assign, check_writable, operations
+from .._core.allocation cimport check_writable
+from .._core.shapes cimport as_tuple
+from .._core.tensor cimport Tensor, assign, operations
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, read_dtype
 
 from .engine cimport PyThreadState, finish, is_same_place, release_gil

@@ -14,8 +14,9 @@ from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, 
                       release_gil)
 from .._core.convert cimport read_array, view_any
 from .._core.scalars cimport plain_number
-from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
-                             is_packed, new_empty, new_padded, operations)
+from .._core.allocation cimport check_writable, is_packed
+from .._core.shapes cimport as_tuple
+from .._core.tensor cimport Tensor, assign, assign_scalar, copied, device_operations, new_empty, new_padded, operations
 from .._core.types cimport DLDataType, DLDevice, DLTensor, DType, dtype_of, is_host, read_dtype
 
 from .._core.foreign_text import quoted

@@ -20,7 +20,8 @@ from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, chec
 from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
                       engine_of, finish, loaded_engine, release_gil, set_launch)
 from .._core.scalars cimport integer_range, shown, store_exact
-from .._core.tensor cimport Tensor, check_writable, new_empty, new_tensor, operations
+from .._core.allocation cimport check_writable
+from .._core.tensor cimport Tensor, new_empty, new_tensor, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA
 
 

@@ -9,8 +9,9 @@ from .._core.indexing cimport Place
 from .._core.native cimport (MAX_DIMS, TRAILING, Block, Status, broadcast_strides, find_type, is_contiguous, item_bytes,
                              numel, same_dtype, type_bool, type_int64)
 from .._core.scalars cimport store_python
-from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, assigned_to, check_writable, copied, is_packed,
-                             new_empty, operations, view_of)
+from .._core.allocation cimport check_writable, is_packed
+from .._core.shapes cimport as_tuple
+from .._core.tensor cimport Tensor, assign, assign_scalar, assigned_to, copied, new_empty, operations, view_of
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
                             kDLCPU)
 from .arguments cimport Operand, as_engine_operand, read_owned, result_for

@@ -19,7 +19,8 @@ from .._core.native cimport (MAX_DIMS, TRAILING, TRUNCATE, CastOptions, Extent, 
                              computed_types, extent, find_type, is_contiguous, item_bytes, numel, type_bool, type_int64,
                              type_table)
 from .._core.scalars cimport shown
-from .._core.tensor cimport Tensor, as_tuple, copied, view_of
+from .._core.shapes cimport as_tuple
+from .._core.tensor cimport Tensor, copied, view_of
 from .._core.types cimport DLTensor, is_host
 from .arguments cimport kind_order, read_owned, result_for
 from .engine cimport (BadIndex, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device, engine_at,

@@ -8,8 +8,9 @@ from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, se
                                wrapped_product)
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.signals cimport check_signals
-from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped,
-                             reshaped_in, squeezed, view_of)
+from .._core.allocation cimport is_packed
+from .._core.shapes cimport as_tuple, read_shape
+from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, reshaped_in, squeezed, view_of
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 

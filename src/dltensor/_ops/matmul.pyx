@@ -10,7 +10,8 @@ from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, c
                          kind_order, own_operands, promote_operands, read_operands, read_tensor)
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
 from .._core.scalars cimport plain_number, tag_number
-from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
+from .._core.shapes cimport as_tuple
+from .._core.tensor cimport Tensor, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
 from math import isfinite

@@ -18,7 +18,8 @@ from .engine cimport (Engine, EngineOperand, EngineTable, LaunchContext, PyThrea
 from .._core.convert cimport read_array
 from .._core.indexing cimport axis_of, sequence_of
 from .._core.scalars cimport plain_number, shown
-from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
+from .._core.shapes cimport as_tuple
+from .._core.tensor cimport Tensor, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA, read_dtype
 
 from .._core.types import as_dtype

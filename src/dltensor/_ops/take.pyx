@@ -8,7 +8,8 @@ from .._core.convert cimport read_array, view_any
 from .._core.indexing cimport axis_of
 from .._core.native cimport computed_types, find_type, type_int64, type_table
 from .._core.op_numbers cimport op_add, op_maximum, op_minimum
-from .._core.tensor cimport Tensor, check_writable, operations
+from .._core.allocation cimport check_writable
+from .._core.tensor cimport Tensor, operations
 from .._core.types cimport kDLCPU
 from .arguments cimport HOLDS, check_output, deliver, kind_order, read_out, result_for
 from .index cimport SHORT_MASK, mask_positions, pack_mask, read_along_axis, read_at, read_few, write_at

@@ -19,8 +19,8 @@ from .._core.errors cimport exception_of
 from .._core.indexing cimport integer_of
 from .._core.native cimport MAX_DIMS, adopt, export_managed, release
 from .._core.scalars cimport shown
-from .._core.tensor cimport (Tensor, as_tuple, assign_scalar, new_empty, new_padded, operations, read_shape,
-                             fill_from_import)
+from .._core.shapes cimport as_tuple, read_shape
+from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_padded, operations, fill_from_import
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                             DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
 
@@ -843,7 +843,7 @@ cdef class OpaqueArray:
         self.read_info(&info)
         return <int>info.device.device_type, info.device.device_id
 
-    # what the functions of the struct do
+    # functions of the struct
 
     def from_dlpack(self, x, /):
         """Return a new array of the same origin over the memory of any object that supports DLPack.
@@ -907,13 +907,10 @@ cdef class OpaqueArray:
         [1, 2, 3, 4]
         """
         cdef int64_t dims[MAX_DIMS]
-        cdef int i, count = read_shape(shape, dims, "reshape")
+        cdef int count = _read_dims(shape, dims, "reshape")
         cdef Use use
         cdef const dlt_array_t* array = self.array(&use)
         cdef DetailedStatus status
-        for i in range(count):
-            if dims[i] < 0:
-                raise ValueError(f"reshape: shape[{i}] must be at least 0, got {dims[i]}")
         with nogil:
             status = call_reshape(array[0], NULL, <uintptr_t*>dims, count)
         if not status.ok():
@@ -985,13 +982,10 @@ cdef class OpaqueArray:
         """
         cdef int64_t dims[MAX_DIMS]
         cdef const dlt_array_t* array
-        cdef int i, count = read_shape(shape, dims, "create")
+        cdef int count = _read_dims(shape, dims, "create")
         cdef dlt_array_t value, created
         cdef DetailedStatus status
         cdef Use use, use_of_fill
-        for i in range(count):
-            if dims[i] < 0:
-                raise ValueError(f"create: shape[{i}] must be at least 0, got {dims[i]}")
         if type(fill) is not OpaqueArray:
             t = self._scalar(fill) if isinstance(fill, (int, float, complex)) else _tensor_of(fill, "create")
         array = self.array(&use)
@@ -1125,6 +1119,15 @@ cdef class OpaqueArray:
                 free(list_of)
         if not status.ok():
             _raise(&status, ValueError)
+
+
+cdef int _read_dims(object shape, int64_t* dims, str func) except -1:
+    """Read a shape without -1 into `dims`; returns the number of dimensions."""
+    cdef int i, count = read_shape(shape, dims, func)
+    for i in range(count):
+        if dims[i] < 0:
+            raise ValueError(f"{func}: shape[{i}] must be at least 0, got {dims[i]}")
+    return count
 
 
 cdef Tensor _movements(object movements):

@@ -9,7 +9,9 @@ from .._core.convert cimport view_any
 from .._core.indexing cimport integer_of, items_of
 from .._core.native cimport (MAX_DIMS, Status, computed_types, find_type, is_contiguous, numel, type_table)
 from .._core.signals cimport check_signals
-from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
+from .._core.allocation cimport check_writable
+from .._core.shapes cimport read_shape
+from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, kDLCPU, read_device, read_dtype
 from .._ops.engine cimport Draw  # no-cython-lint: the base of DrawOptions
 from .._ops.arguments cimport read_owned

@@ -22,7 +22,7 @@ from ..once import Once
 from . import takes_public_way
 
 cdef extern from "_core/interop/torch_abi.h" namespace "dlt" nogil:
-    bint retain_storage(void*) noexcept
+    char* retain_storage(const char* implementation, Py_ssize_t field, Py_ssize_t resizable) noexcept
     void release_storage(void*) noexcept
     void free_storage(Block*) noexcept
     PyObject* torch_storage_object
@@ -53,7 +53,7 @@ def _prove_fields():
     from .torch_fields import find_fields
     try:
         found = find_fields()
-    except Exception:  # of a torch that has changed, or is set to make no plain tensors
+    except Exception:  # a torch that has changed, or is set to make no plain tensors
         return
     if not all(found):
         return
@@ -102,16 +102,6 @@ cdef bint is_lazy(object x, str func) except -1:
     return False
 
 
-cdef inline void* _own_storage(const TorchFields* torch, object x) noexcept:
-    """The storage of a tensor, with one more owner and no longer resizable; NULL if there is none."""
-    cdef char* storage = (<char**>(_implementation(torch, x) + torch.storage))[0]
-    if storage == NULL or not retain_storage(storage):
-        return NULL
-    if storage[torch.resizable] != 0:
-        storage[torch.resizable] = 0
-    return storage
-
-
 cdef bint import_plain(object x, ImportedTensor* out, str func) except -1:
     """Take a plain tensor: one more owner of its storage, and the description that torch gives. Runs no Python code.
 
@@ -122,7 +112,7 @@ cdef bint import_plain(object x, ImportedTensor* out, str func) except -1:
     cdef Block* block
     if not is_plain(x):
         return False
-    storage = _own_storage(torch, x)
+    storage = retain_storage(_implementation(torch, x), torch.storage, torch.resizable)
     if storage == NULL:
         return False
     if not borrow_plain(x, &out.view, out.dims):
@@ -162,6 +152,7 @@ cdef class _StorageOwner:
 
 cdef object hold_storage(object x):
     """An object that keeps the memory of a plain tensor where it is. Runs no Python code."""
+    cdef const TorchFields* torch = _proved.get()
     cdef _StorageOwner owner = _StorageOwner.__new__(_StorageOwner)
-    owner.storage = _own_storage(_proved.get(), x)
+    owner.storage = retain_storage(_implementation(torch, x), torch.storage, torch.resizable)
     return owner

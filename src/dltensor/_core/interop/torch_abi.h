@@ -17,14 +17,18 @@ constexpr uint64_t torch_has_object = uint64_t{1} << 63;
 
 inline uint32_t lonely_owners(uint64_t word) noexcept { return word & torch_has_object ? 2 : 1; }
 
-// Adds an owner. False where torch would have more to do than to count, which it then has to do itself.
-inline bool retain_storage(void* address) noexcept {
-  auto& owners = static_cast<TorchStorage*>(address)->owners;
+// Adds an owner to the storage of a tensor, whose address is at `field` of its implementation, and clears the byte that allows
+// it to be resized. Null without a storage, and where torch would have more to do than to count.
+inline char* retain_storage(const char* implementation, ptrdiff_t field, ptrdiff_t resizable) noexcept {
+  char* storage = *reinterpret_cast<char* const*>(implementation + field);
+  if (!storage) return nullptr;
+  auto& owners = reinterpret_cast<TorchStorage*>(storage)->owners;
   uint64_t word = owners.load(std::memory_order_relaxed);
   do {
-    if (uint32_t(word) < lonely_owners(word)) return false;
+    if (uint32_t(word) < lonely_owners(word)) return nullptr;
   } while (!owners.compare_exchange_weak(word, word + 1, std::memory_order_relaxed));
-  return true;
+  if (storage[resizable]) storage[resizable] = 0;
+  return storage;
 }
 
 // Removes an owner. False where torch would have more to do than to count.
@@ -70,7 +74,7 @@ inline void release_by_object(void* address) noexcept {
   Py_XDECREF(number);
   if (object && object != Py_None) {
     uint64_t left = static_cast<TorchStorage*>(address)->owners.fetch_sub(1, std::memory_order_acq_rel) - 1;
-    if ((left & torch_has_object) && uint32_t(left) == 1) Py_DECREF(object);  // as torch does when one owner is left
+    if ((left & torch_has_object) && uint32_t(left) == 1) Py_DECREF(object);  // torch does so when one owner is left
   }
   Py_XDECREF(object);
 }
