@@ -231,7 +231,7 @@ class TensorFile:
         (3,)
         """
         with self._check(name):
-            return self._format.info(name)
+            return TensorInfo(*self._format.info(name))
 
     def _maps(self):
         """Test whether `f[name]` maps the elements."""
@@ -310,7 +310,7 @@ class TensorFile:
         from .._core.convert import asarray
 
         target = out if type(out) is Tensor else asarray(out, copy=False)
-        shape = self._format.info(name).shape
+        _, shape, _, _ = self._format.info(name)
         if target.shape != shape:
             raise ValueError(f"{self._source.prefix}: out must have shape {shape}, got {target.shape}")
         if target.readonly:

@@ -88,11 +88,9 @@ class SafetensorsFormat:
         return isinstance(name, str) and name in self._header
 
     def info(self, name):
-        """Return the `TensorInfo` of a tensor."""
-        from ._files import TensorInfo
-
+        """Return dtype, shape, bytes and offset of a tensor."""
         dtype, shape, begin, end = self._header.info(name)
-        return TensorInfo(dtype, shape, end - begin, self._start + begin)
+        return dtype, shape, end - begin, self._start + begin
 
     def view(self, data, name, dtype):
         """Return a tensor as a view of the file's bytes, which `data` gives."""
@@ -135,12 +133,10 @@ class _Arrays:
         return name in self.names
 
     def info(self, name):
-        """Return the `TensorInfo` of an array."""
-        from ._files import TensorInfo
-
+        """Return dtype, shape, bytes and offset of an array; None for an offset in compressed bytes."""
         header, begin, _ = self._find(name)
         offset = None if begin is None else begin + header.start
-        return TensorInfo(header.dtype, header.shape, header.nbytes, offset)
+        return header.dtype, header.shape, header.nbytes, offset
 
     def _dtype(self, name, dtype):
         """The element type of an array; raw elements are of the type that the caller names."""
@@ -268,7 +264,7 @@ def load_all(file, names, dtype, device, packed):
         file._check(name)
     if names is None and dtype is None and device is None and form.name == "safetensors" and file._maps():
         return form.views(file._bytes)
-    total = 0 if file._maps() else sum(form.info(name).nbytes for name in wanted)
+    total = 0 if file._maps() else sum(nbytes for _, _, nbytes, _ in map(form.info, wanted))
     with progress(file._source.prefix, total) as add:
         result = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
     return result[_ONLY] if form.name == "npy" else result
