@@ -9,13 +9,6 @@ from .indexing import items_of
 def read_shape(shape, func):
     """Return a shape as a tuple of int; one integer is one dimension.
 
-    Raises
-    ------
-    TypeError
-        It holds something that is no integer.
-    ValueError
-        An extent is negative.
-
     Examples
     --------
     >>> read_shape(3, "memmap"), read_shape([2, 3], "memmap")
@@ -35,11 +28,6 @@ def read_shape(shape, func):
 
 def bytes_of(shape, dtype, padded, func):
     """Return the bytes that elements take, packed below a byte unless they are padded.
-
-    Raises
-    ------
-    ValueError
-        They are more than 2^63 - 1.
 
     Examples
     --------

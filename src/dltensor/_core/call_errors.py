@@ -16,14 +16,8 @@ def explain(file, error):
     error : TypeError or str
         What Cython says: ``name() takes ...`` or ``name() got ...``.
 
-    Raises
-    ------
-    LookupError, ValueError
-        The module or the function is not found.
-
     Examples
     --------
-    >>> from dltensor._core.call_errors import explain
     >>> explain("dltensor/_ops/creation.so.p/creation.pyx.cpp", "zeros() takes exactly 1 positional argument (2 given)")
     'zeros: takes exactly 1 positional argument (2 given); call it as zeros(shape, *, dtype=None, device=None)'
     """
@@ -56,16 +50,8 @@ def answer(function, error):
     Arguments that the function does not take are answered with its signature. The name of an inner function at the
     beginning of a message becomes the name of the function that was called.
 
-    Parameters
-    ----------
-    function : function
-        Function that was called.
-    error : BaseException
-        Exception that it raised.
-
     Examples
     --------
-    >>> from dltensor._core.call_errors import answer
     >>> def double(x, /):
     ...     return 2 * x
     >>> error = TypeError("double() got an unexpected keyword argument 'y'")
@@ -91,16 +77,8 @@ def answer(function, error):
 def rename(error, name):
     """Let the message of an exception of this package begin with the name of the function that was called.
 
-    Parameters
-    ----------
-    error : BaseException
-        Exception, perhaps of a function that the called one uses.
-    name : str
-        Function that was called.
-
     Examples
     --------
-    >>> from dltensor._core.call_errors import rename
     >>> error = TypeError("matmul: not defined for bool")
     >>> rename(error, "einsum")
     >>> print(error)
@@ -119,7 +97,6 @@ def has_plain_defaults(function):
 
     Examples
     --------
-    >>> from dltensor._core.call_errors import has_plain_defaults
     >>> has_plain_defaults(lambda x=1: x), has_plain_defaults(lambda x=(): x)
     (True, False)
     """
@@ -132,7 +109,6 @@ def text_signature(function):
 
     Examples
     --------
-    >>> from dltensor._core.call_errors import text_signature
     >>> def example(x, /, n=1, *rest, axis=-1, **options): pass
     >>> text_signature(example)
     '(x, /, n=1, *rest, axis=-1, **options)'

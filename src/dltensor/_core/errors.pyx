@@ -39,23 +39,8 @@ cdef int raise_status(Status status, str func) except -1:
 def public_function(function, str text, answer):
     """Return a builtin that calls a Python function; `answer` is called with the function and an error that it raises.
 
-    Parameters
-    ----------
-    function : function
-        Function of a module.
-    text : str
-        Signature line, ``--`` and docstring.
-    answer : callable
-        Changes the text of the exception; what it returns is ignored.
-
-    Returns
-    -------
-    builtin_function_or_method
-        With the name, the signature and the docstring.
-
     Examples
     --------
-    >>> from dltensor._core.errors import public_function
     >>> public_function(round, "round(x, /)", print)(2.7)
     3
     """

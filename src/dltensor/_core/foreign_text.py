@@ -18,7 +18,6 @@ def escape_controls(text):
 
     Examples
     --------
-    >>> from dltensor._core.foreign_text import escape_controls
     >>> print(escape_controls(chr(27) + "[31mred"))
     \x1b[31mred
     """
@@ -32,7 +31,6 @@ def first_line(text, limit=LIMIT):
 
     Examples
     --------
-    >>> from dltensor._core.foreign_text import first_line
     >>> first_line("CUDA error\\n  frame #0"), first_line("abcdefgh", 5)
     ('CUDA error', 'ab...')
     """
@@ -47,7 +45,6 @@ def quoted(value, limit=120):
 
     Examples
     --------
-    >>> from dltensor._core.foreign_text import quoted
     >>> quoted("a" * 1000, 12)
     "'aaaaaaaa..."
     """
@@ -63,18 +60,12 @@ def quoted(value, limit=120):
 def suggestion(name, names):
     """Return the question whether the closest of some names was meant, and a blank; nothing where none is close.
 
-    Parameters
-    ----------
-    name : str
-    names : iterable of str
-
     Examples
     --------
-    >>> from dltensor._core.foreign_text import suggestion
     >>> suggestion("cdua", ["cpu", "cuda"]), suggestion("x", ["cpu", "cuda"])
     ("did you mean 'cuda'? ", '')
     """
-    from difflib import get_close_matches  # which `import dltensor` does without
+    from difflib import get_close_matches  # on use, for the import time of the package
 
     close = get_close_matches(name[:100], names, 1)
     return f"did you mean {close[0]!r}? " if close else ""
@@ -83,19 +74,12 @@ def suggestion(name, names):
 def describe_error(error, limit=LIMIT):
     """Return the type of an exception and the first line of its text.
 
-    Parameters
-    ----------
-    error : BaseException
-    limit : int, default 300
-        Characters of its text that are kept.
-
     Examples
     --------
-    >>> from dltensor._core.foreign_text import describe_error
     >>> describe_error(ValueError("expected a row\\nframe #0: 0x7f")), describe_error(KeyError())
     ('ValueError: expected a row', 'KeyError')
     """
-    import re  # which `import dltensor` does without
+    import re  # on use, for the import time of the package
 
     name = first_line(type(error).__name__, 80)
     try:

@@ -18,11 +18,6 @@ SIDE = 26  # pixels of a cell
 def contiguity(shape, strides):
     """Describe how the elements are laid out in memory.
 
-    Raises
-    ------
-    ValueError
-        `shape` and `strides` differ in length.
-
     Examples
     --------
     >>> contiguity((2, 3), (3, 1)), contiguity((2, 3), (0, 1))
@@ -57,11 +52,6 @@ def contiguity(shape, strides):
 def layout_word(shape, strides):
     """Name a layout in a word or two.
 
-    Raises
-    ------
-    ValueError
-        `shape` and `strides` differ in length.
-
     Examples
     --------
     >>> layout_word((2, 3), (3, 1)), layout_word((2, 3), (0, -1))
@@ -77,11 +67,6 @@ def layout_word(shape, strides):
 
 def size_words(nbytes):
     """Write a number of bytes with three digits and a decimal unit.
-
-    Raises
-    ------
-    TypeError
-        `nbytes` is not a number.
 
     Examples
     --------
@@ -131,9 +116,9 @@ class Memory:
             following = {}
             for at, (number, more) in places.items():
                 for i in range(size):
-                    place, mine = at + i * step, number + i * weight
+                    place, index = at + i * step, number + i * weight
                     known = following.get(place)
-                    following[place] = (mine, more) if known is None else (min(known[0], mine), True)
+                    following[place] = (index, more) if known is None else (min(known[0], index), True)
             places = following
         return places
 
@@ -147,15 +132,7 @@ def _row_length(shape, strides, cells):
 def drawing(shape, strides):
     """Draw the elements of memory that a layout spans: which it contains, and as which element, counted in C order.
 
-    Returns
-    -------
-    Markup
-        SVG and what explains it; without elements nothing; where there are more than `CELLS`, a table of dimensions.
-
-    Raises
-    ------
-    ValueError
-        `shape` and `strides` differ in length.
+    Without elements it is empty; for more than `CELLS` it is a table of dimensions.
 
     Examples
     --------
@@ -217,13 +194,7 @@ def _dimensions(shape, strides, span):
 
 
 def memory_section(shape, strides):
-    """Return the drawing of a layout under a title that is open only where the layout is not C order.
-
-    Raises
-    ------
-    ValueError
-        `shape` and `strides` differ in length.
-    """
+    """Return the drawing of a layout under a title that is open only where the layout is not C order."""
     drawn = drawing(shape, strides)
     return folded("Elements in memory", drawn, is_open=not is_contiguous(shape, strides)) if drawn else Markup("")
 

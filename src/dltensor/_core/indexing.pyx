@@ -54,11 +54,6 @@ cdef object _as_int(object index):
 cpdef object integer_of(object value, str what, str func):
     """An integer as an int of Python's own class, whose comparisons and arithmetic are what its value says.
 
-    Raises
-    ------
-    TypeError
-        It is not an integer.
-
     Examples
     --------
     >>> integer_of(dl.asarray(3), "k", "top_k")
@@ -70,19 +65,12 @@ cpdef object integer_of(object value, str what, str func):
         raise TypeError(f"{func}: {what} must be an integer, got {quoted(value)}")
     try:
         return PyNumber_Index(value)
-    except TypeError:  # of a tensor with dimensions, which has __index__ too
+    except TypeError:  # a tensor with dimensions has __index__ too
         raise TypeError(f"{func}: {what} must be an integer, got {quoted(value)}") from None
 
 
 cpdef list items_of(object items, str what, str func):
     """The items of a sequence of extents or axes, read once, and at most 65 of one that may never end.
-
-    Raises
-    ------
-    ValueError
-        There are more items than a tensor has dimensions.
-    TypeError
-        It is not a sequence.
 
     Examples
     --------
@@ -103,11 +91,6 @@ cpdef list items_of(object items, str what, str func):
 cpdef list sequence_of(object x, str what, str func):
     """The items of a sequence or of an array with dimensions, as `items_of` reads them; None of a single item.
 
-    Raises
-    ------
-    ValueError
-        There are more items than a tensor has dimensions.
-
     Examples
     --------
     >>> sequence_of(range(2), "axis", "flip"), sequence_of(2, "axis", "flip")
@@ -124,13 +107,6 @@ cpdef list sequence_of(object x, str what, str func):
 
 cpdef int axis_of(object axis, int ndim, str func) except -1:
     """A dimension's number, counted from the end when negative.
-
-    Raises
-    ------
-    TypeError
-        It is not an integer.
-    IndexError
-        It is out of range.
 
     Examples
     --------
@@ -149,15 +125,6 @@ cpdef int axis_of(object axis, int ndim, str func) except -1:
 
 cpdef list axes_of(object axes, int ndim, str func):
     """Dimension numbers from one or several, none of them twice.
-
-    Raises
-    ------
-    TypeError
-        An axis is not an integer.
-    IndexError
-        An axis is out of range.
-    ValueError
-        A dimension is named twice.
 
     Examples
     --------

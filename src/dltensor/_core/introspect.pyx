@@ -95,14 +95,8 @@ SPELLINGS = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 def rules():
     """Return every validation rule, in the order in which they are checked.
 
-    Returns
-    -------
-    tuple of Rule
-        Identifier, severity, expectation and remedy of each rule.
-
     Examples
     --------
-    >>> from dltensor.inspection import rules
     >>> rules()[0].id, rules()[0].severity
     ('tensor.pointer', 'error')
     """
@@ -154,20 +148,9 @@ def engine_path():
 
     An editable installation has it in the folder of the build, not in the package.
 
-    Returns
-    -------
-    str
-        Path as the loader has it.
-
-    Raises
-    ------
-    OSError
-        The loader does not name the library.
-
     Examples
     --------
     >>> import os
-    >>> from dltensor._core.introspect import engine_path
     >>> os.path.basename(engine_path())
     'libdltensor.so.2'
     """
@@ -371,11 +354,6 @@ cdef int _raise_for(int status, str what) except -1:
 
 def read_borrowed(x, value):
     """Return the fields of the view of `x` that an exchange table returns: no reference is taken, nothing is kept.
-
-    Raises
-    ------
-    BufferError
-        There is no such function in the table, or it failed without an error; what it raises passes through.
     """
     cdef DLPackExchangeAPI* table = _usable(value, True)
     cdef DLTensor view
@@ -389,11 +367,6 @@ def read_borrowed(x, value):
 
 def read_exported(x, value):
     """Return the fields of the struct that an exchange table makes of `x`; the struct is given back at once.
-
-    Raises
-    ------
-    BufferError
-        No table of the chain can be used, or its function failed without an error; what it raises passes through.
     """
     cdef DLPackExchangeAPI* table = _usable(value, False)
     cdef DLManagedTensorVersioned* managed = NULL

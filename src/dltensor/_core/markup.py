@@ -265,11 +265,6 @@ def contrast(text, background):
     text, background : str
         ``#rgb`` or ``#rrggbb``.
 
-    Raises
-    ------
-    ValueError
-        A colour is written in another way.
-
     Examples
     --------
     >>> contrast("#000", "#ffffff")
@@ -281,11 +276,6 @@ def contrast(text, background):
 
 def text_colour(background):
     """Return black or white, whichever is easier to read on a colour; the contrast is at least 4.5.
-
-    Raises
-    ------
-    ValueError
-        `background` is not written as ``#rgb`` or ``#rrggbb``.
 
     Examples
     --------

@@ -49,12 +49,7 @@ trace_gil_probe(gil_is_held)
 
 
 def stats():
-    """Return the counters of the memory engine.
-
-    Returns
-    -------
-    tuple of int
-        Live blocks, live bytes and cached bytes.
+    """Return live blocks, live bytes and cached bytes of the memory engine.
 
     Examples
     --------

@@ -23,16 +23,6 @@ def set_module(namespace):
     Messages, documentation and pickles then name the place that users import from, wherever the code lies. Functions in
     Python that have their types in a stub become builtins, whose errors name them.
 
-    Parameters
-    ----------
-    namespace : dict
-        What ``globals()`` returns in a public module.
-
-    Raises
-    ------
-    KeyError
-        A name in ``__all__`` is not in the namespace.
-
     Examples
     --------
     >>> dl.reshape.__module__, dl.DeviceError.__module__

@@ -22,21 +22,8 @@ def choose_library(libraries, load, *, variable, func, absent, extra, brings):
     extra, brings : str
         The extra of this package that installs a library, and which one.
 
-    Returns
-    -------
-    object
-        What `load` returned.
-
-    Raises
-    ------
-    ImportError
-        No library, or not the selected one, is installed; the message names the extra.
-    ValueError
-        The environment variable names another library.
-
     Examples
     --------
-    >>> from dltensor._core.optional_libraries import choose_library
     >>> choose_library(("left", "right"), str.upper, variable="UNSET", func="f", absent="no", extra="x", brings="y")
     'LEFT'
     """
@@ -60,21 +47,10 @@ def choose_library(libraries, load, *, variable, func, absent, extra, brings):
 
 
 def load_openblas(load):
-    """Load the library of the package scipy-openblas32, if that is installed.
-
-    Parameters
-    ----------
-    load : callable
-        Called with the path of each of its files, as str, until it returns true.
-
-    Returns
-    -------
-    bool
-        Whether it returned true.
+    """Call `load` with the path of each file of scipy-openblas32, if that is installed, until it returns true.
 
     Examples
     --------
-    >>> from dltensor._core.optional_libraries import load_openblas
     >>> load_openblas(lambda path: False)
     False
     """

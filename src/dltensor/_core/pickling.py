@@ -18,11 +18,6 @@ def reduce_tensor(t, protocol):
     to C order. Read-only stays read-only. A tensor on a CUDA device is copied to the host and restored on a device of
     that name.
 
-    Raises
-    ------
-    DeviceError
-        The memory is on a device that nothing here can copy from.
-
     Examples
     --------
     >>> import pickle
@@ -82,16 +77,6 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0, device
     strides : tuple of int, in elements, optional; None is C order
     offset : int, from the first element in `data` to the first of the tensor
     device : str, optional; where the tensor was, if that was not host memory
-
-    Raises
-    ------
-    DeviceError
-        There is no such device.
-    ValueError
-        The bytes are more or fewer than shape and type need, an element lies outside of them, or a number is outside
-        what a type or a shape can have.
-    TypeError
-        `data` is not bytes, or the shape or strides are not integers.
 
     Examples
     --------

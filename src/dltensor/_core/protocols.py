@@ -18,15 +18,7 @@ _KINDS = {
 
 
 def to_numpy(t, dtype, copy):
-    """Implement ``__array__``: an ndarray, of another dtype if requested.
-
-    Raises
-    ------
-    ValueError
-        `copy` is False and only a copy will do.
-    DeviceError
-        The host cannot read the memory.
-    """
+    """Implement ``__array__``: an ndarray, of another dtype if requested."""
     if not on_host(t):
         # NumPy calls this implicitly, so a copy from a device would be a surprise.
         raise DeviceError(f"__array__: the data is on {t.device}, which the host cannot read; call numpy()")
@@ -54,26 +46,14 @@ def _interface(t, name):
 
 
 def array_interface(t):
-    """Answer ``__array_interface__``, version 3.
-
-    Raises
-    ------
-    AttributeError
-        The host cannot read the memory, or the protocol has no letter for the type.
-    """
+    """Answer ``__array_interface__``, version 3."""
     if not on_host(t):
         raise AttributeError(f"__array_interface__: the data is on {t.device}, which the host cannot read")
     return _interface(t, "__array_interface__")
 
 
 def cuda_array_interface(t):
-    """Answer ``__cuda_array_interface__``, version 3, with the stream that a consumer must wait for.
-
-    Raises
-    ------
-    AttributeError
-        The protocol has no letter for the type.
-    """
+    """Answer ``__cuda_array_interface__``, version 3, with the stream that a consumer must wait for."""
     from ..cuda._exchange import stream_for_readers
 
     return _interface(t, "__cuda_array_interface__") | {"stream": stream_for_readers(t)}

@@ -122,13 +122,7 @@ cdef int tag_number(object x, Scalar* out) except -1:
 
 
 cpdef object plain_number(object value, str func, str expected="a number"):
-    """Convert a number or an array of 0 dimensions to Python's bool, int, float or complex.
-
-    Raises
-    ------
-    TypeError
-        It is not a number, or has dimensions.
-    """
+    """Convert a number or an array of 0 dimensions to Python's bool, int, float or complex."""
     if PyFloat_CheckExact(value) or PyLong_CheckExact(value) or type(value) in _NUMBERS:
         return value
     if isinstance(value, (float, complex)):  # numpy.float64 is one, and numpy.complex128 the other

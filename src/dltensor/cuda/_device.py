@@ -164,8 +164,7 @@ def synchronize(device: Any = 0) -> None:
     ------
     DeviceError
         There is no driver, or a kernel failed.
-    ValueError
-        There is no such device.
+    {properties: ValueError}
     BufferError
         A graph is being captured.
 

@@ -126,11 +126,6 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
 
 def stream_for_readers(Tensor t not None):
     """Return the stream on which the elements are ready: our own, which waits for the streams that wrote them.
-
-    Raises
-    ------
-    DeviceError
-        The driver refuses.
     """
     cdef NativeStream* ours = stream_or_null(t.impl.dl.device.device_id)
     cdef Status status

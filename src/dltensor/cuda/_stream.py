@@ -21,12 +21,7 @@ class Stream:
     device : int, Device or str
     priority : int, 0 or less; lower is more urgent
 
-    Raises
-    ------
-    DeviceError
-        There is no driver.
-    ValueError
-        There is no such device.
+    {_device.properties: Raises}
 
     Examples
     --------
@@ -53,8 +48,7 @@ class Stream:
         ------
         TypeError
             It is not a stream.
-        DeviceError
-            There is no driver.
+        {_device.properties: DeviceError}
         ValueError
             The stream is of another device, or of none.
 
@@ -276,8 +270,7 @@ class Event:
 
         Raises
         ------
-        DeviceError
-            A kernel failed.
+        {Stream.synchronize: DeviceError}
         BufferError
             It was recorded in a capture.
         """

@@ -7,11 +7,6 @@ import os
 def takes_public_way(variable):
     """Test whether an environment variable restricts exchange with a library to its public interface.
 
-    Raises
-    ------
-    ValueError
-        The variable has another value than "public" and "".
-
     Examples
     --------
     >>> takes_public_way("DLTENSOR_UNSET")
