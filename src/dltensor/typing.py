@@ -14,7 +14,7 @@ from ._core.types import DTYPES, SPELLINGS, Device, DeviceType, DType
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # part of type checkers; nothing has to be installed
 
-    from ._core.types import _DeviceName as DeviceName  # which only the stub has
+    from ._core.types import _DeviceName as DeviceName  # of the stub only
     from ._core.types import _DTypeName as DTypeName
 else:
     Buffer = getattr(collections.abc, "Buffer", memoryview)  # Python 3.11 has no class for the buffer protocol
@@ -128,9 +128,7 @@ class _Typed(Protocol):
     def dtype(self) -> _Named: ...
 
 
-class _NumpyDtype(Protocol):
-    @property
-    def name(self) -> str: ...
+class _NumpyDtype(_Named, Protocol):
     @property
     def byteorder(self) -> str: ...
     @property

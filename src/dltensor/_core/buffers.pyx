@@ -49,7 +49,7 @@ for _letters, _codes in (("bhilqn", "int"), ("BHILQN", "uint")):
 _formats["c"] = as_dtype("uint8")
 
 
-cdef DLDataType[128] _by_letter  # of formats that are one letter; 0 bits where there is none
+cdef DLDataType[128] _by_letter  # dtypes of formats of one letter; 0 bits where there is none
 for _letter, _dtype in _formats.items():
     if len(_letter) == 1:
         _by_letter[<int>ord(_letter)] = (<DType>_dtype).value

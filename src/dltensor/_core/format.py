@@ -13,7 +13,7 @@ SUMMARY = 1000  # more elements than this are summarised
 EDGE = 3  # elements at each end of a summarised dimension
 MOST = 10_000  # values beyond this are left out: summarised dimensions of few elements multiply
 DIGITS = 8  # after the point
-MOST_DIMS = 64  # of a tensor
+MOST_DIMS = 64  # dimensions of a tensor
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def _float_writer(numbers, dtype, plus=""):
     rounding = _Rounding(dtype)
     finite = [number for number in numbers if isfinite(number)]
     sizes = [abs(number) for number in finite if number != 0]
-    # As NumPy chooses: by the largest, the smallest, and how far apart they are, in the numbers of the type itself.
+    # NumPy's choice: by the largest, the smallest and their ratio, in the numbers of the type itself.
     scientific = bool(sizes) and (
         max(sizes) >= 10.0 ** _precision(dtype)
         or min(sizes) < rounding(0.0001)
@@ -298,11 +298,6 @@ def values_text(t, indent, edge=EDGE):
 def repr_tensor(t):
     """Answer ``repr``: values in NumPy's layout, then shape, device and dtype, and ``readonly=True`` when so.
 
-    Raises
-    ------
-    MemoryError
-        The text cannot be made.
-
     Examples
     --------
     >>> dl.asarray([[0, 1], [2, 3]])
@@ -320,13 +315,6 @@ def repr_tensor(t):
 
 def format_tensor(t, spec):
     """Answer ``format``: every element written with `spec`, nested and summarised like ``repr``, nothing else.
-
-    Raises
-    ------
-    ValueError
-        `spec` does not fit the elements, or there are far too many.
-    DeviceError
-        The host cannot read the memory.
 
     Examples
     --------

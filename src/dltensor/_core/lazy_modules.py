@@ -2,7 +2,7 @@
 """Modules of the package that are loaded when they are first used."""
 
 import sys
-from _thread import RLock  # what threading.RLock is, without loading threading
+from _thread import RLock  # threading.RLock, without loading threading
 from types import ModuleType
 
 

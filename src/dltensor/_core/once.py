@@ -2,7 +2,7 @@
 """Set-up that is done once, by whichever thread needs it first."""
 
 import os
-from _thread import RLock  # what threading.RLock is, without loading threading
+from _thread import RLock  # threading.RLock, without loading threading
 
 _all = []
 
@@ -22,7 +22,6 @@ class Once:
 
     Examples
     --------
-    >>> from dltensor._core.once import Once
     >>> greet = Once(lambda: print("once") or 3)
     >>> greet(), greet()
     once

@@ -85,7 +85,7 @@ cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor
     target.data = NULL
     target.block = NULL
     target.number = False
-    with nogil:  # as in _same
+    with nogil:  # see _same
         status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, rows, outer, count, inner,
                                   to, &target)
     result.impl.block = target.block

@@ -69,7 +69,6 @@ cdef extern from "native/cuda/compile/compiler.h" namespace "dlt::cuda" nogil:
         int64_t compiled, from_disk, refused
         double seconds
     Status set_source_folder(const char*) noexcept
-    Status set_kernel_cache(const char*) noexcept
     Status set_compiled_kernels(const char*) noexcept
     CompilerStatistics compiler_statistics() noexcept
 
@@ -119,11 +118,6 @@ def set_folders(str sources, str compiled):
     """Set the folders of the kernel sources and of the precompiled kernels."""
     check(set_source_folder(sources.encode()))
     check(set_compiled_kernels(compiled.encode()))
-
-
-def set_cache_folder(str path):
-    """Set the folder of compiled kernels; "" keeps none."""
-    check(set_kernel_cache(path.encode()))
 
 
 def hint(int library, str path):

@@ -292,7 +292,7 @@ def _read_parameters(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(parameters)
 
 
-# Where the package's text begins again after a user's: the compilers name the user's lines as theirs.
+# The line at which the package's text begins again: compilers name the user's lines as the user's.
 _LINE = '#line 1 "{}"'
 
 

@@ -36,7 +36,7 @@ ctypedef void* Address
 
 cdef enum:
     MOST_ARGUMENTS = 256
-    MOST_BYTES = 4096  # of parameters, which every device takes
+    MOST_BYTES = 4096  # bytes of parameters that every device takes
 
 
 def run_elementwise(bytes text, tuple types, tuple arguments, Tensor out not None, object settings):

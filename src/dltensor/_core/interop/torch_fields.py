@@ -7,7 +7,7 @@ import glob
 import os
 import sys
 
-# How far to look: the Python object is small, the implementation behind it and the storage a little larger.
+# Bytes to search: the Python object is small, the implementation behind it and the storage a little larger.
 _OBJECT_BYTES = 48
 _IMPL_BYTES = 192
 _STORAGE_BYTES = 88
