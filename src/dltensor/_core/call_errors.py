@@ -9,13 +9,6 @@ _NAMESPACES = ("fft", "linalg", "open_file", "to")  # and methods, that messages
 def explain(file, error):
     """Return the message of a call that a compiled function refused, with the signature of the function.
 
-    Parameters
-    ----------
-    file : str
-        C++ file that Cython wrote for the module: ``.../dltensor/_core/types.so.p/types.pyx.cpp``.
-    error : TypeError or str
-        What Cython says: ``name() takes ...`` or ``name() got ...``.
-
     Examples
     --------
     >>> explain("dltensor/_ops/creation.so.p/creation.pyx.cpp", "zeros() takes exactly 1 positional argument (2 given)")

@@ -227,16 +227,7 @@ def fragment(*content):
 
 
 def page(title, *content, head=None):
-    """Return a whole page.
-
-    Parameters
-    ----------
-    title : str
-    *content : Markup or any object
-        What stands in ``<main>``, its ``<h1>`` included.
-    head : Markup or None
-        More elements for ``<head>``.
-    """
+    """Return a whole page: the content in ``<main>``, its ``<h1>`` included, and `head` in ``<head>``."""
     known = join(
         [
             element("meta", charset="utf-8"),
