@@ -206,15 +206,13 @@ cdef DLDataType _common_type(const NumberTypes* types, str func) except *:
 
 cdef Tensor read(object x, object copy, str func):
     """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
+    return same_view(<Tensor>x) if type(x) is Tensor else _import(x, entry_of(x), copy, func)
+
+
+cdef Tensor _import(object x, const TypeEntry* entry, object copy, str func):
     cdef ImportedTensor imported
-    cdef const TypeEntry* entry
-    cdef Tensor t
-    cdef DLPackExchangeAPI* table
-    if type(x) is Tensor:
-        return same_view(<Tensor>x)
-    entry = entry_of(x)
-    table = entry.table
-    t = Tensor.__new__(Tensor)
+    cdef DLPackExchangeAPI* table = entry.table
+    cdef Tensor t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
     elif entry.is_torch:
@@ -230,14 +228,9 @@ cdef Tensor read(object x, object copy, str func):
     else:
         raise AttributeError(f"{func}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
                              f"buffers, array interfaces and sequences too")
-    return _filled(t, &imported, table)
-
-
-cdef inline Tensor _filled(Tensor t, ImportedTensor* imported, const DLPackExchangeAPI* table):
-    """Fill a new tensor from an import. Our stream waits for that of the producer: no import orders streams."""
-    fill_from_import(t, imported)
+    fill_from_import(t, &imported)
     if t.impl.dl.device.device_type == kDLCUDA:
-        device_operations().adopt(t, _producer_stream(table, t.impl.dl.device), False)
+        _order_streams(t, table)
     return t
 
 
@@ -272,7 +265,10 @@ cdef Tensor _read_torch(object x, bint by_class, object copy, str func):
     borrow_table(x, entry.table, &imported.view, imported.dims, func)
     imported.flags = 0
     adopt_object(storage, &imported, func)
-    return _filled(t, &imported, entry.table)
+    fill_from_import(t, &imported)
+    if t.impl.dl.device.device_type == kDLCUDA:
+        _order_streams(t, entry.table)
+    return t
 
 
 cdef Tensor _read_torch_class(object x, object hold_storage, str func):
@@ -283,7 +279,9 @@ cdef Tensor _read_torch_class(object x, object hold_storage, str func):
         import_protocol(x, entry_of(x), None, &imported, func)
     except RuntimeError as error:
         raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
-    _filled(exported, &imported, NULL)
+    fill_from_import(exported, &imported)
+    if exported.impl.dl.device.device_type == kDLCUDA:
+        _order_streams(exported, NULL)
     try:
         storage = hold_storage(x)
     except RuntimeError:  # a subclass without a storage: its export has an owner of its own
@@ -296,14 +294,15 @@ cdef Tensor _read_torch_class(object x, object hold_storage, str func):
     return t
 
 
-cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
-    """The current stream of a producer, as the standard's number; None if the producer does not provide it."""
+cdef int _order_streams(Tensor t, const DLPackExchangeAPI* table) except -1:
+    """Let our stream wait for the producer's current one, if its table provides that: no import orders streams."""
     cdef void* stream = NULL
-    if table == NULL or table.current_work_stream == NULL:
-        return None
-    if table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
-        raise_table_error(None, "from_dlpack")
-    return <size_t>stream or 1
+    number = None
+    if table != NULL and table.current_work_stream != NULL:
+        if table.current_work_stream(t.impl.dl.device.device_type, t.impl.dl.device.device_id, &stream) != 0:
+            raise_table_error(None, "from_dlpack")
+        number = <size_t>stream or 1
+    return device_operations().adopt(t, number, False)
 
 
 cdef inline int import_protocol(object x, const TypeEntry* entry, object copy, ImportedTensor* imported,
@@ -474,7 +473,10 @@ cdef Tensor _read_for_copy(object x, bint only_dlpack, str func):
     # The producer could not share its memory: take the copy that it exports.
     t = Tensor.__new__(Tensor)
     _import_after_device(x, True, &imported, func)
-    return _filled(t, &imported, NULL)
+    fill_from_import(t, &imported)
+    if t.impl.dl.device.device_type == kDLCUDA:
+        _order_streams(t, NULL)
+    return t
 
 
 cdef object _native_array(object x):
@@ -603,7 +605,7 @@ cdef Tensor view_any(object obj, object copy, str func):
                 return _from_cuda(interface, obj, func) if cuda else _from_interface(interface, obj, func)
         return None
     try:
-        return read(obj, copy, func)
+        return _import(obj, entry, copy, func)
     except BufferError:
         if entry.path != PROTOCOL or not hasattr(obj, "__arrow_c_array__"):
             raise
@@ -653,7 +655,8 @@ cdef Tensor _from_interface(object interface, object owner, str func):
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     take_interface(interface, owner, False, &imported, func)
-    return _filled(t, &imported, NULL)
+    fill_from_import(t, &imported)
+    return t
 
 
 cdef Tensor _from_cuda(object interface, object owner, str func):
@@ -1039,7 +1042,9 @@ cdef int _table_to_python(DLManagedTensorVersioned* managed, void** out) except 
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     import_managed(managed, &imported, "exchange table of dltensor.Tensor")
-    _filled(t, &imported, NULL)
+    fill_from_import(t, &imported)
+    if t.impl.dl.device.device_type == kDLCUDA:
+        _order_streams(t, NULL)
     Py_INCREF(t)
     out[0] = <void*>t
     return 0

@@ -464,31 +464,6 @@ cdef int _raise_helpful(object refused, object error) except -1:
 
 # -- out --------------------------------------------------------------------------------------------------------------
 
-cdef tuple read_version(object max_version):
-    try:
-        major, minor = max_version
-        return PyNumber_Index(major), PyNumber_Index(minor)
-    except (TypeError, ValueError, AttributeError):
-        raise TypeError(f"__dlpack__: max_version must be None or two integers such as (1, 3), got "
-                        f"{max_version!r}") from None
-
-
-cdef int check_stream_type(object stream) except -1:
-    if isinstance(stream, bool) or not isinstance(stream, int):
-        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
-    return 0
-
-
-cdef int check_cuda_stream(object stream) except -1:
-    if stream is None:
-        return 0
-    check_stream_type(stream)
-    if stream < -1 or stream == 0:
-        raise ValueError(f"__dlpack__: a CUDA stream is -1 (no synchronization), 1 (legacy default), 2 (per-thread "
-                         f"default) or an address; {stream} is ambiguous or none of these")
-    return 0
-
-
 cdef void _end_capsule(PyObject* capsule) noexcept:
     # Unconsumed: the capsule still bears the producer's name. The object has no references left, so it stays raw.
     cdef DLManagedTensorVersioned* managed
@@ -540,3 +515,30 @@ cdef object export_legacy_capsule(const DLTensor* view, Block* block, uint64_t f
     if capsule == NULL:
         delete_legacy(managed)
     return owned(capsule)
+
+
+# -- arguments of an export --------------------------------------------------------------------------------------------
+
+cdef tuple read_version(object max_version):
+    try:
+        major, minor = max_version
+        return PyNumber_Index(major), PyNumber_Index(minor)
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError(f"__dlpack__: max_version must be None or two integers such as (1, 3), got "
+                        f"{max_version!r}") from None
+
+
+cdef int check_stream_type(object stream) except -1:
+    if isinstance(stream, bool) or not isinstance(stream, int):
+        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
+    return 0
+
+
+cdef int check_cuda_stream(object stream) except -1:
+    if stream is None:
+        return 0
+    check_stream_type(stream)
+    if stream < -1 or stream == 0:
+        raise ValueError(f"__dlpack__: a CUDA stream is -1 (no synchronization), 1 (legacy default), 2 (per-thread "
+                         f"default) or an address; {stream} is ambiguous or none of these")
+    return 0

@@ -357,14 +357,13 @@ cdef Tensor on_device(Tensor self, object device, str func):
 
 cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func):
     """A tensor in fresh memory whose elements have a byte each where their dtype has fewer bits."""
-    cdef DLDataType byte = dtype
+    cdef DLDataType stored = dtype
     cdef Tensor result
-    if dtype.bits >= 8:
-        return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), func)
-    byte.bits = 8
-    result = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), func)
-    result.impl.dl.dtype = dtype
-    result.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    stored.bits = max(dtype.bits, 8)
+    result = new_empty(ndim, shape, stored, DLDevice(kDLCPU, 0), func)
+    if dtype.bits < 8:
+        result.impl.dl.dtype = dtype
+        result.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return result
 
 
@@ -515,8 +514,12 @@ cdef Tensor reshaped_in(Tensor self, object shape, object copy, object order, st
 
 cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object copy):
     """Apply a consumer's stream and device: `self`, another view of its memory, or a copy on the requested device."""
-    cdef DLDevice target = self.impl.dl.device if dl_device is None else read_device(dl_device, "__dlpack__")
+    cdef DLDevice target
     cdef bint host = is_host(<int>self.impl.dl.device.device_type)
+    if dl_device is not None:
+        target = read_device(dl_device, "__dlpack__")
+    else:
+        target = self.impl.dl.device
     if (self.impl.dl.device.device_type == kDLCUDA or self.impl.dl.device.device_type == kDLCUDAManaged or
             target.device_type == kDLCUDA):
         check_cuda_stream(stream)
@@ -1841,10 +1844,9 @@ cdef class Tensor:
         ['PyCapsule', 'PyCapsule']
         """
         from .arrow import export_arrow
-        for name, value in kwargs.items():
+        for key, value in kwargs.items():
             if value is not None:
-                raise NotImplementedError(f"__arrow_c_device_array__: expected no argument {quoted(name)}; "
-                                          f"leave it out")
+                raise NotImplementedError(f"__arrow_c_device_array__: expected no argument {quoted(key)}; leave it out")
         return export_arrow(self, requested_schema, True)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
