@@ -3,6 +3,7 @@
 
 import importlib.util
 import inspect
+import os
 import re
 from pathlib import Path
 
@@ -149,3 +150,33 @@ def test_methods_of_a_tensor_do_not_name_a_parameter_of_the_function():
     methods = {name: thing for name, thing in vars(dl.Tensor).items() if not name.startswith("_") and callable(thing)}
     assert len(methods) > 40
     assert [name for name, method in methods.items() if "`x`" in method.__doc__] == []
+
+
+def test_a_module_is_compiled_again_when_a_declaration_that_it_reads_changes(tmp_path, monkeypatch):
+    folder, out, depfile = tmp_path / "package", tmp_path / "out", tmp_path / "deps"
+    (folder / "core").mkdir(parents=True)
+    out.mkdir()
+    for name, text in {
+        "core/a.pxd": "from .b cimport f\n",
+        "core/b.pxd": "cdef int f()\n",
+        "core/c.pxd": "cdef int g()\n",
+        "one.pyx": "from .core.a cimport (f as\n    g)\n",
+        "two.pyx": "from .core cimport c\n",
+    }.items():
+        (folder / name).write_text(text)
+    names = ("one.pyx", "two.pyx")
+    monkeypatch.setattr(tool, "PACKAGE", folder)
+    options = ["--depfile", str(depfile), str(out), *(str(folder / name) for name in names)]
+    monkeypatch.setattr("sys.argv", ["fill_docstrings", *options])
+
+    def run():
+        tool.main()
+        return [(out / name).stat().st_mtime_ns for name in names]
+
+    first = run()
+    assert all(f"{name}.pxd" in depfile.read_text() for name in "abc")
+    assert run() == first
+    os.utime(folder / "core" / "b.pxd", ns=(max(first) + 1, max(first) + 1))
+    again = run()
+    assert again[0] > first[0]
+    assert again[1] == first[1]

@@ -34,6 +34,8 @@ DEFINITION = re.compile(r"^( *)def (\w+)(?=\()|^(?:cdef )?class (\w+)(?=.*:$)", 
 REFERENCE = re.compile(r"^\{([\w.]+)(?:: ([^{}]+))?\}$")
 LINES = re.compile(r"^(\d+) lines of (\w+)$")
 RULE = re.compile(r"^-+$")
+CIMPORT = re.compile(r"^from (\.+)([\w.]*) cimport \(?([^)\n]*(?:\n +[^)\n]*)*)", re.M)
+INCLUDE = re.compile(r'^include "([^"]+)"', re.M)
 
 
 class Docstring:
@@ -261,20 +263,40 @@ def complete(path, package, keep_lines=False):
     return "\n".join(lines)
 
 
+def declarations(source):
+    """Return the .pxd and .pxi files that a Cython file reads; Cython finds none of them from a copy elsewhere."""
+    found, waiting = set(), [source]
+    while waiting:
+        path = waiting.pop()
+        text = path.read_text()
+        near = [path.with_suffix(".pxd"), *(path.parent / name for name in INCLUDE.findall(text))]
+        for dots, module, names in CIMPORT.findall(text):
+            folder = path.parents[len(dots) - 1].joinpath(*module.split("."))
+            near += [folder.with_suffix(".pxd"), *(folder / f"{name}.pxd" for name in re.findall(r"\w+", names))]
+        new = {file for file in near if file.is_file()} - found - {path}
+        found |= new
+        waiting += new
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--depfile", type=Path, help="file to write for ninja: the sources that the output depends on")
     parser.add_argument("output", type=Path, help="folder of the files that are written")
     parser.add_argument("sources", nargs="+", type=Path, help="files of the package")
     options = parser.parse_args()
-    package = Package(PACKAGE)
+    package, declared = Package(PACKAGE), set()
     for source in options.sources:
         target = options.output / source.name
         new = complete(source.resolve(), package, keep_lines=source.suffix == ".pyx")
-        if not target.exists() or target.read_text() != new:  # what is unchanged is not compiled again
+        read = declarations(source.resolve()) if source.suffix == ".pyx" else set()
+        declared |= read
+        changed = max((file.stat().st_mtime_ns for file in read), default=0)
+        # What is unchanged is not compiled again.
+        if not target.exists() or target.read_text() != new or target.stat().st_mtime_ns < changed:
             target.write_text(new)
     if options.depfile:
-        sources = [str(path).replace(" ", "\\ ") for path in package.read]
+        sources = [str(path).replace(" ", "\\ ") for path in (*package.read, *sorted(declared))]
         options.depfile.write_text(f"{options.output / options.sources[0].name}: {' '.join(sources)}\n")
 
 
