@@ -15,6 +15,7 @@ import pytest
 from engine import scratch
 
 HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src/dltensor"
 
 
 def run(script, cache, **environment):
@@ -280,10 +281,11 @@ class Cache:
     def __init__(self, folder, compiler):
         self.folder, self.compiler = folder, compiler
 
-    def call(self, *operations, limit=None):
+    def call(self, *operations, limit=None, sources=SOURCE):
         """Run operations in a process with a limit; return how many kernels it compiled and how many it read."""
         script = f"""
         machine = hostcuda.load()
+        cuda.c.shim_sources({str(sources)!r}.encode())
         x = cuda.upload(np.arange(1, 100, dtype="f4"))
         for name in {operations}:
             cuda.run(name, [x, x], "float32")
@@ -374,6 +376,25 @@ def test_kernels_larger_than_the_limit_are_not_written(kernel_cache):
     before = kernel_cache.files()
     assert kernel_cache.call("multiply", limit=0) == (1, 0)
     assert kernel_cache.files() == before
+
+
+TEXTS = [path for part in ("native/cuda/kernels/**/*.cuh", "native/ops/**/*.h") for path in sorted(SOURCE.glob(part))]
+FOLDERS = {str(path.parent.relative_to(SOURCE)): path for path in TEXTS}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_an_edit_of_the_text_of_kernels_compiles_them_again(tmp_path, fake_nvrtc, folder):
+    assert len(FOLDERS) > 5
+    for path in TEXTS:
+        copy = tmp_path / path.relative_to(SOURCE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+    kernels = Cache(tmp_path / "cache", fake_nvrtc)
+    assert kernels.call("add", sources=tmp_path) == (1, 0)
+    assert kernels.call("add", sources=tmp_path) == (0, 1)
+    with (tmp_path / FOLDERS[folder].relative_to(SOURCE)).open("a") as text:
+        text.write("// edited")
+    assert kernels.call("add", sources=tmp_path) == (1, 0)
 
 
 @pytest.mark.parametrize(

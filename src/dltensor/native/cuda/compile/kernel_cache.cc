@@ -6,7 +6,6 @@
 // Their times are those of their last use. Beyond DLTENSOR_CUDA_CACHE_BYTES those used longest ago are removed.
 #include "native/cuda/compile/kernel_cache.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <utime.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -78,7 +78,6 @@ class TextHash {
 // Closed on an exception too.
 struct Closes {
   void operator()(FILE* file) const noexcept { fclose(file); }
-  void operator()(DIR* folder) const noexcept { closedir(folder); }
 };
 
 bool read_file(const std::string& path, std::string* out) {
@@ -90,15 +89,11 @@ bool read_file(const std::string& path, std::string* out) {
   return !ferror(file.get());
 }
 
-std::vector<std::string> files_in(const std::string& folder, const char* ending) {
+std::vector<std::string> files_below(const std::string& folder, const char* ending) {
   std::vector<std::string> names;
-  if (const std::unique_ptr<DIR, Closes> open{opendir(folder.c_str())}) {
-    while (const dirent* entry = readdir(open.get())) {
-      const std::string name = entry->d_name;
-      if (name.size() > strlen(ending) && !name.compare(name.size() - strlen(ending), std::string::npos, ending))
-        names.push_back(folder + "/" + name);
-    }
-  }
+  std::error_code error;  // then the iterator is at its end
+  for (std::filesystem::recursive_directory_iterator at(folder, error), end; at != end; at.increment(error))
+    if (const std::string& name = at->path().native(); name.ends_with(ending)) names.push_back(name);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -201,13 +196,12 @@ Status image_key(int major, int minor, const Program& program, std::string* key)
   std::lock_guard<std::mutex> hold(s.mutex);
   if (s.text_hash.empty()) {
     TextHash all;
-    std::vector<std::string> files = files_in(s.sources + "/native/cuda/kernels", ".cuh");
-    const size_t kernels = files.size();
-    for (const char* noun : {"", "/elementwise", "/linalg", "/random", "/reduce"})
-      for (std::string& file : files_in(s.sources + "/native/ops" + noun, ".h")) files.push_back(std::move(file));
-    if (kernels == 0 || kernels == files.size())
+    std::vector<std::string> files = files_below(s.sources + "/native/cuda/kernels", ".cuh");
+    const std::vector<std::string> bodies = files_below(s.sources + "/native/ops", ".h");
+    if (files.empty() || bodies.empty())
       return fail(Fault::device, "compile: the kernels' source text is not in %s; the installation is incomplete: reinstall",
                   s.sources.c_str());
+    files.insert(files.end(), bodies.begin(), bodies.end());
     for (const std::string& file : files) {
       std::string text;
       if (!read_file(file, &text)) return fail(Fault::device, "compile: cannot read %s: reinstall", file.c_str());
@@ -315,7 +309,9 @@ void prune(const std::string& folder, const std::string& kernel, const std::stri
   unseen = 0;
   std::vector<File> files;
   int64_t total = 0;
-  for (const std::string& path : files_in(folder, "")) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; at != end; at.increment(error)) {
+    const std::string& path = at->path().native();
     struct stat state{};
     if (!is_image_name(path.substr(folder.size() + 1)) || stat(path.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
         !trusted(state))
