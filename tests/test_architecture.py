@@ -212,7 +212,7 @@ PLANTED = [
     ("inspection/text.py", "\nfrom .._cli import info\n", "imports _cli/info"),
     ("include/dltensor/array.h", '\n#include "native/export.h"\n', "imports native/export"),
     ("native/ops/elementwise/ops.h", '\n#include "native/layout/layout.h"\n', "imports native/layout/layout"),
-    ("native/memory/block.h", '\n#include "native/cuda/runtime/memory.h"\n', "imports native/cuda/runtime/memory"),
+    ("native/memory/block.h", '\n#include "native/cuda/memory/memory.h"\n', "imports native/cuda/memory/memory"),
     ("native/layout/layout.h", '\n#include "native/memory/block.h"\n', "imports native/memory/block"),
     ("native/cpu/runtime/engine.cc", '\n#  include "native/opaque/array.h"\n', "imports native/opaque/array"),
     ("native/cuda/runtime/stream.cc", '\n#include "_core/interop/gil.h"\n', "imports _core/interop/gil"),

@@ -25,7 +25,7 @@ from .._core.types import DeviceError
 cdef extern from "dltensor/dlpack.h" nogil:
     DLDeviceType kDLCUDAHost
 
-cdef extern from "native/cuda/runtime/memory.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/memory/memory.h" namespace "dlt::cuda" nogil:
     Status allocate_device "dlt::cuda::allocate"(NativeStream&, size_t, Block**) noexcept
     Status allocate_pinned(int, size_t, Block**) noexcept
     Status allocate_managed(int, size_t, Block**) noexcept

@@ -38,7 +38,7 @@ cdef extern from "native/cuda/runtime/driver.h" namespace "dlt::cuda" nogil:
     Status load_nvrtc() noexcept
     Status load_cublas() noexcept
 
-cdef extern from "native/cuda/runtime/memory.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/memory/memory.h" namespace "dlt::cuda" nogil:
     cdef cppclass Usage:
         int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations
         int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes, waiting

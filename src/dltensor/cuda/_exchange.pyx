@@ -16,7 +16,7 @@ from .._core.types cimport DLDevice, device_of, is_host, kDLCUDA
 from .._core.types import DeviceError
 from ._driver import current_handle
 
-cdef extern from "native/cuda/runtime/memory.h" namespace "dlt::cuda" nogil:
+cdef extern from "native/cuda/memory/memory.h" namespace "dlt::cuda" nogil:
     cppclass Memory:
         pass
     Status adopt_foreign(void*, NativeStream&, void*, void (*)(void*) noexcept nogil, Block**) noexcept

@@ -4,7 +4,7 @@
 #include <map>
 #include <new>
 
-#include "native/cuda/runtime/memory_parts.h"
+#include "native/cuda/memory/parts.h"
 #include "native/no_destructor.h"
 
 namespace dlt::cuda {

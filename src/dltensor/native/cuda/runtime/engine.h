@@ -19,7 +19,7 @@
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/index/gather.h"
 #include "native/cuda/runtime/launch.h"
-#include "native/cuda/runtime/memory.h"
+#include "native/cuda/memory/memory.h"
 #include "native/memory/run.h"
 
 namespace dlt::cuda {

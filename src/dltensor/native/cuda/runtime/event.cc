@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that users hold.
-#include "native/cuda/runtime/memory.h"
+#include "native/cuda/memory/memory.h"
 
 namespace dlt::cuda {
 

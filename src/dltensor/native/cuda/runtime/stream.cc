@@ -7,7 +7,7 @@
 #include <new>
 #include <thread>
 
-#include "native/cuda/runtime/memory.h"
+#include "native/cuda/memory/memory.h"
 #include "native/cuda/runtime/thread_state.h"
 #include "native/no_destructor.h"
 #include "native/os/barrier.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams that use memory: the order of their work at each use, export and reuse.
-#include "native/cuda/runtime/memory_parts.h"
+#include "native/cuda/memory/parts.h"
 
 namespace dlt::cuda {
 namespace {

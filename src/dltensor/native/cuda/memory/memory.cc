@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory: allocation and release by idle lists of streams and size classes, over a pool of our own.
-#include "native/cuda/runtime/memory.h"
+#include "native/cuda/memory/memory.h"
 
 #include <algorithm>
 #include <new>
 
-#include "native/cuda/runtime/memory_parts.h"
+#include "native/cuda/memory/parts.h"
 
 namespace dlt::cuda {
 namespace {

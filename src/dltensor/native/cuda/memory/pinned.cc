@@ -2,7 +2,7 @@
 // Host memory that devices can reach: pinned, cached by size class and by events, and managed.
 #include <new>
 
-#include "native/cuda/runtime/memory_parts.h"
+#include "native/cuda/memory/parts.h"
 #include "native/os/constant.h"
 
 namespace dlt::cuda {

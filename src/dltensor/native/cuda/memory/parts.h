@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations shared by memory.cc (device memory), memory_users.cc, memory_waiting.cc, pinned.cc and capture.cc, and for these
+// Declarations shared by memory.cc (device memory), users.cc, waiting.cc, pinned.cc and capture.cc, and for these
 // files only.
 #pragma once
-#include "native/cuda/runtime/memory.h"
+#include "native/cuda/memory/memory.h"
 
 namespace dlt::cuda {
 
@@ -37,7 +37,7 @@ void free_to_driver(Memory* memory) noexcept;
 void count_release(const Memory& memory) noexcept;
 void push_idle(Memory* memory) noexcept;
 
-// memory_users.cc
+// users.cc
 // The caller holds the memory's lock, or is the only one to know it.
 void add_user(Memory& memory, Stream& stream) noexcept;
 // Replaces the single stream by a list.
@@ -53,7 +53,7 @@ Status order_for_reuse(Memory& memory) noexcept;
 // A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
 void end_export(Memory& memory) noexcept;
 
-// memory_waiting.cc
+// waiting.cc
 void free_foreign_block(Block* block) noexcept;
 void wait_for_release(Memory* memory) noexcept;
 int64_t waiting_count() noexcept;

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "native/cuda/runtime/memory_parts.h"
+#include "native/cuda/memory/parts.h"
 #include "native/os/constant.h"
 
 namespace dlt::cuda {
