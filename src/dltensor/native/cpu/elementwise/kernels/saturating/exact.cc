@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops of saturate=True over integers of 64 bits with any real number as scalar, in integers of 128 bits. No level has
 // instructions for these, so they are compiled for the lowest one alone.
-#include "native/cpu/elementwise/kernels/exact.h"
+#include "native/cpu/elementwise/kernels/saturating/exact.h"
 #include "native/cpu/elementwise/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {
