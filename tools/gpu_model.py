@@ -483,7 +483,8 @@ class Compiler:
 
     def compile(self, kernel, arch):
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
-        text = f'#include "native/cuda/kernels/{kernel.family}.cuh"\n'.encode()
+        (header,) = (SOURCE / "native/cuda/kernels").glob(f"*/{kernel.family}.cuh")
+        text = f'#include "{header.relative_to(SOURCE)}"\n'.encode()
         self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"model.cu", 0, None, None)
         self.nvrtc.nvrtcAddNameExpression(program, kernel.expression.encode())
         options = [f"--gpu-architecture=sm_{arch}", f"-I{SOURCE}", f"-I{SOURCE}/include", *self.options]

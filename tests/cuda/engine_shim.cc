@@ -9,7 +9,7 @@
 
 #include "native/cuda/compile/compiler.h"
 #include "native/cuda/runtime/engine.h"
-#include "native/cuda/kernels/complexes.cuh"
+#include "native/cuda/kernels/elementwise/complexes.cuh"
 
 using namespace dlt;
 using namespace dlt::cuda;

@@ -51,7 +51,8 @@ def nvrtc():
 
 FAMILIES = """
     K = "dlt::kernels::"
-    E, T, P, G = (f"native/cuda/kernels/{name}.cuh" for name in ("element", "tile", "product", "gather"))
+    E, T, P, G = (f"native/cuda/kernels/{name}.cuh" for name in
+                  ("elementwise/element", "elementwise/tile", "linalg/product", "index/gather"))
     ops = [cuda.c.shim_op_name(i).decode() for i in range(cuda.c.shim_op_count())]
     kinds = [cuda.c.shim_op_kinds(i) for i in range(len(ops))]
     counts = [cuda.c.shim_op_operands(i) for i in range(len(ops))]
@@ -88,33 +89,33 @@ def test_every_family_compiles(arch, tmp_path):
     for kernel in ("check<int64_t>", "words<uint8_t>", "words<dlt::kernels::wide_word>"):
         done += compile(arch, G, f"{{K}}gather::{{kernel}}") > 0
     for kernel in ("totals<uint64_t>", "within<uint64_t, true>", "within<uint64_t, false>"):
-        done += compile(arch, "native/cuda/kernels/counts.cuh", f"{{K}}counts::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/index/counts.cuh", f"{{K}}counts::{{kernel}}") > 0
     for kernel in ("pack<uint8_t>", "pack<dlt::kernels::wide_word>", "positions<int64_t>"):
-        done += compile(arch, "native/cuda/kernels/mask.cuh", f"{{K}}mask::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/index/mask.cuh", f"{{K}}mask::{{kernel}}") > 0
     join = "join<dlt::kernels::op_"
     for kernel in (
         "places<uint64_t>", "places<uint32_t>", "words<uint8_t>",
         "words<dlt::kernels::wide_word>", join + "add, dlt::bfloat16, false>",
         join + "add, dlt::complex128, true>", join + "maximum, dlt::float16, true>", join + "minimum, uint64_t, false>",
     ):
-        done += compile(arch, "native/cuda/kernels/scatter.cuh", f"{{K}}scatter::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/index/scatter.cuh", f"{{K}}scatter::{{kernel}}") > 0
     sorts = [f"count<{{key}}>" for key in ("uint16_t, false", "uint64_t, false", "uint8_t, true")]
     moves = ("uint16_t, uint32_t, false", "uint16_t, uint16_t, false", "uint64_t, uint64_t, false")
     sorts += [f"move<{{types}}>" for types in (*moves, "uint8_t, uint32_t, true", "uint8_t, uint64_t, true")]
     sorts += ["lines<uint8_t, int8_t>", "lines<uint64_t, int64_t>"]
     sorts += ["make<uint8_t, int8_t>", "make<uint64_t, int64_t>", "indices<int64_t>", "elements<uint32_t>"]
     for kernel in sorts:
-        done += compile(arch, "native/cuda/kernels/sorts.cuh", f"{{K}}sorts::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/sort/sorts.cuh", f"{{K}}sorts::{{kernel}}") > 0
     for types in ("uint8_t, int8_t", "uint64_t, int64_t"):
-        done += compile(arch, "native/cuda/kernels/search.cuh", f"{{K}}search::places<{{types}}>") > 0
+        done += compile(arch, "native/cuda/kernels/sort/search.cuh", f"{{K}}search::places<{{types}}>") > 0
     for kernel in ("tally<uint64_t, true>", "tally<uint64_t, false>"):
-        done += compile(arch, "native/cuda/kernels/search.cuh", f"{{K}}search::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/sort/search.cuh", f"{{K}}search::{{kernel}}") > 0
     for kernel in (
         "solve<float, 1, 4>", "inverse<double, 1, 0>", "determinant<float, 2, 0>", "cholesky<double, 1, 3>",
         "qr<float, 1, 0>", "eigh<float, 1, 0>", "svd<float, 1, 0>", "solve_large<float, 1, 0>",
         "determinant_large<double, 1, 0>", "determinant_of<float, 1, 0>", "cholesky_large<double, 2, 0>",
     ):
-        done += compile(arch, "native/cuda/kernels/matrices.cuh", f"{{K}}matrices::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/linalg/matrices.cuh", f"{{K}}matrices::{{kernel}}") > 0
     print(done)
     """
     )
@@ -151,7 +152,7 @@ def test_every_reduction_compiles(arch, tmp_path):
         + f"""
     arch = {arch}"""
         + """
-    F, H = "dlt::kernels::reduce::", "native/cuda/kernels/reduce.cuh"
+    F, H = "dlt::kernels::reduce::", "native/cuda/kernels/reduce/reduce.cuh"
     done = 0
     def reduce(kernel, body, t, result, end="6, false"):
         global done
@@ -196,7 +197,7 @@ def test_every_scan_compiles(arch, tmp_path):
         + f"""
     arch = {arch}"""
         + """
-    S, F, H = "dlt::kernels::scan::", "dlt::kernels::reduce::", "native/cuda/kernels/scan.cuh"
+    S, F, H = "dlt::kernels::scan::", "dlt::kernels::reduce::", "native/cuda/kernels/scan/scan.cuh"
     done = 0
     def scan(body, t, result=None):
         global done
@@ -227,7 +228,7 @@ def test_every_distribution_compiles(arch, tmp_path):
         + f"""
     arch = {arch}"""
         + """
-    D, H = "dlt::kernels::random::values", "native/cuda/kernels/random.cuh"
+    D, H = "dlt::kernels::random::values", "native/cuda/kernels/random/random.cuh"
     done = 0
     for distribution in range(4):
         for t, words in (("dlt::float16", 1), ("dlt::bfloat16", 1), ("float", 1), ("double", 2)):

@@ -37,7 +37,7 @@ KERNEL = """
 #include <stdio.h>
 
 #include "simt.h"
-#include "native/cuda/kernels/element.cuh"
+#include "native/cuda/kernels/elementwise/element.cuh"
 HOSTCUDA_KERNEL(dlt::kernels::element::contiguous<dlt::kernels::op_cube, 1, float, float, float, float, float, 4, 0>)
 
 int main() {

@@ -315,7 +315,7 @@ def _text(names: Sequence[str], types: Sequence[DType], result: DType, expressio
     declared = ", ".join(
         f"const dlt::kernels::computed<dlt::user::X{k}>::type {name}" for k, name in zip(count, names, strict=True)
     )
-    return f"""#include "native/cuda/kernels/bodies.cuh"
+    return f"""#include "native/cuda/kernels/elementwise/bodies.cuh"
 {_LINE.format("preamble")}
 {preamble}
 {_LINE.format("elementwise")}

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -71,20 +72,25 @@ std::string expression_of(const std::string& mangled) {
   return text;
 }
 
-// Our kernels live one family a file: dlt::kernels::NAME is in native/cuda/kernels/NAME.cuh.
-std::string header_of(const std::string& expression) {
-  if (!machine.header.empty()) return machine.header;
-  const std::string prefix = "dlt::kernels::";
-  if (expression.compare(0, prefix.size(), prefix)) return "";
-  return "native/cuda/kernels/" + expression.substr(prefix.size(), expression.find("::", prefix.size()) - prefix.size()) +
-         ".cuh";
-}
-
 std::vector<std::string> include_folders() {
   std::vector<std::string> folders;
   std::stringstream text(machine.include);
   for (std::string folder; std::getline(text, folder, ':');) folders.push_back(folder);
   return folders;
+}
+
+// Our kernels live one family a file: dlt::kernels::NAME is in NAME.cuh, in a folder of native/cuda/kernels.
+std::string header_of(const std::string& expression) {
+  if (!machine.header.empty()) return machine.header;
+  const std::string prefix = "dlt::kernels::", kernels = "native/cuda/kernels";
+  if (!expression.starts_with(prefix)) return "";
+  const std::string family = expression.substr(prefix.size(), expression.find("::", prefix.size()) - prefix.size());
+  std::error_code error;
+  for (const std::string& folder : include_folders())
+    for (const auto& noun : std::filesystem::directory_iterator(folder + "/" + kernels, error))
+      if (std::filesystem::exists(noun.path() / (family + ".cuh")))
+        return kernels + "/" + noun.path().filename().string() + "/" + family + ".cuh";
+  return "";
 }
 
 // A checksum of all text that a kernel depends on, so that a change makes a new cache entry.

@@ -104,7 +104,7 @@ Status launch_contiguous(Plan& plan, Device& device, const LaunchContext& contex
       device, key,
       [&] {
         return KernelName{
-            "native/cuda/kernels/element.cuh",
+            "native/cuda/kernels/elementwise/element.cuh",
             "dlt::kernels::element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"};
       },
       &kernel));
@@ -221,7 +221,7 @@ Status choose_rows(Plan& plan, Device& device, const LaunchContext& context) noe
   DLT_TRY(kernel_for(
       device, key,
       [&] {
-        return KernelName{"native/cuda/kernels/element.cuh",
+        return KernelName{"native/cuda/kernels/elementwise/element.cuh",
                           "dlt::kernels::element::rows<" +
                               list({head(plan), std::to_string(pack), std::to_string(packed_modes), end_of(many, wide)}) + ">"};
       },
@@ -352,7 +352,7 @@ Status choose_tiles(Plan& plan, Device& device, const LaunchContext& context, in
         const std::string bytes = std::to_string(type_bytes(plan.types[0])), end = end_of(many, wide);
         const std::string strip = list({std::to_string(sides.pitch), std::to_string(sides.split ? sides.across : sides.down),
                                         sides.split ? "true" : "false"});
-        return KernelName{"native/cuda/kernels/tile.cuh", "dlt::kernels::tile::" +
+        return KernelName{"native/cuda/kernels/elementwise/tile.cuh", "dlt::kernels::tile::" +
                                                               (sides.words   ? "words<" + list({bytes, end})
                                                                : sides.pitch ? "strip<" + list({head(plan), strip, end})
                                                                              : "permute<" + list({head(plan), end})) +

@@ -86,7 +86,7 @@ Status find(Device& device, const char* name, int type, Kernel* kernel) noexcept
   key.add(*name == 'c' ? 0x2A : 0x2B, 40);
   if (find_kernel(device, key.word, kernel)) return success;
   DLT_TRY(guarded("gather", [&] {
-    return get_kernel(device, "native/cuda/kernels/gather.cuh",
+    return get_kernel(device, "native/cuda/kernels/index/gather.cuh",
                       std::string("dlt::kernels::gather::") + name + "<" + type_name(type) + ">", kernel);
   }));
   keep_kernel(device, key.word, *kernel);
@@ -189,7 +189,7 @@ Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64
   Device& device = *context.stream->device;
   Kernel kernel;
   DLT_TRY(family_kernel(
-      device, Family::scatter, number << 2 | static_cast<uint64_t>(kind), "native/cuda/kernels/scatter.cuh",
+      device, Family::scatter, number << 2 | static_cast<uint64_t>(kind), "native/cuda/kernels/index/scatter.cuh",
       [&] { return "scatter::" + name; }, &kernel));
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
   return launch_kernel(device, kernel, geometry, *context.stream, parameters);

@@ -11,8 +11,8 @@ namespace dlt::cuda {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr const char* counts_header = "native/cuda/kernels/counts.cuh";
-constexpr const char* mask_header = "native/cuda/kernels/mask.cuh";
+constexpr const char* counts_header = "native/cuda/kernels/index/counts.cuh";
+constexpr const char* mask_header = "native/cuda/kernels/index/mask.cuh";
 
 Status launch_tiles(const char* header, Family family, uint64_t number, const std::string& name, uint64_t blocks,
                     Stream& stream, void* parameters) {

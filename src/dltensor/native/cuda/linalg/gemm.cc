@@ -229,7 +229,7 @@ Status call_tiled(const Problem& p, const LaunchContext& context) noexcept {
   key.add(static_cast<uint64_t>(p.type), 6);
   if (!find_kernel(device, key.word, &kernel)) {
     DLT_TRY(guarded("gemm", [&] {
-      return get_kernel(device, "native/cuda/kernels/product.cuh",
+      return get_kernel(device, "native/cuda/kernels/linalg/product.cuh",
                         std::string("dlt::kernels::product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
                             type_name(factor_type(p.type)) + ">",
                         &kernel);

@@ -27,7 +27,7 @@ Status find(Device& device, const FactorCall& call, bool complex, bool wide, con
   const uint64_t number = static_cast<uint64_t>(call.factor) << 10 | strlen(kind) << 5 |
                           static_cast<uint64_t>(n << 2 | complex << 1 | wide);
   return family_kernel(
-      device, Family::matrices, number, "native/cuda/kernels/matrices.cuh",
+      device, Family::matrices, number, "native/cuda/kernels/linalg/matrices.cuh",
       [&] {
         const Factor factor = *kind && call.factor == Factor::inverse ? Factor::solve : call.factor;
         return std::string("matrices::") + names[static_cast<int>(factor)] + kind + (wide ? "<double, " : "<float, ") +

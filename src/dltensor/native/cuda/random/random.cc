@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random values in device memory: one launch of kernels/random.cuh.
+// Random values in device memory: one launch of kernels/random/random.cuh.
 #include "native/cuda/random/random.h"
 
 #include "native/cuda/elementwise/plan.h"
@@ -26,7 +26,7 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
   Kernel kernel;
   if (!find_kernel(device, key.word, &kernel)) {
     DLT_TRY(guarded("compile", [&] {
-      return get_kernel(device, "native/cuda/kernels/random.cuh",
+      return get_kernel(device, "native/cuda/kernels/random/random.cuh",
                         "dlt::kernels::random::values<" + std::to_string(static_cast<int>(distribution)) + ", " +
                             type_name(type) + ", " + std::to_string(words) + ">",
                         &kernel);

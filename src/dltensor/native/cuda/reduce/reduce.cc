@@ -55,7 +55,7 @@ std::string expression_of(const Name& name, const char* kernel) {
 
 enum class Step : unsigned { partial, joined };
 
-constexpr const char* reduce_header = "native/cuda/kernels/reduce.cuh";
+constexpr const char* reduce_header = "native/cuda/kernels/reduce/reduce.cuh";
 
 const char* kernel_name(const Name& name, Step step) noexcept {
   return step == Step::partial ? name.columns ? "columns" : "partial" : name.ordered ? "joined_in_order" : "joined";

@@ -41,7 +41,7 @@ std::string expression_of(const Name& name, Step step) {
          (step == Step::totals ? ", false>" : ", true>");
 }
 
-constexpr const char* scan_header = "native/cuda/kernels/scan.cuh";
+constexpr const char* scan_header = "native/cuda/kernels/scan/scan.cuh";
 
 Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
   KernelKey key;

@@ -32,7 +32,7 @@ Status searchsorted(const Operand& sorted, const Operand& values, const Operand&
   p.form = key_form(type, false, true);
   Kernel kernel;
   DLT_TRY(family_kernel(
-      device, Family::search, static_cast<uint64_t>(bytes), "native/cuda/kernels/search.cuh",
+      device, Family::search, static_cast<uint64_t>(bytes), "native/cuda/kernels/sort/search.cuh",
       [&] { return std::string("search::places<") + type_name(word_type(bytes)) + ", " + type_name(signed_twin(bytes)) + ">"; },
       &kernel));
   DLT_TRY(use(sorted.block, *context.stream, false));
@@ -63,7 +63,7 @@ Status tally(const Operand& bins, const Operand*, const Operand& counts, const L
   const bool shared = p.size <= kernels::tally_shared;
   Kernel kernel;
   DLT_TRY(family_kernel(
-      device, Family::search, 16 | shared, "native/cuda/kernels/search.cuh",
+      device, Family::search, 16 | shared, "native/cuda/kernels/sort/search.cuh",
       [&] { return std::string("search::tally<uint64_t, ") + (shared ? "true>" : "false>"); }, &kernel));
   DLT_TRY(use(bins.block, stream, false));
   DLT_TRY(use(counts.block, stream, true));

@@ -17,7 +17,7 @@ constexpr uint64_t digits = 256;
 
 enum class Step : uint64_t { make, count, move, indices, elements, lines };
 
-constexpr const char* sorts_header = "native/cuda/kernels/sorts.cuh";
+constexpr const char* sorts_header = "native/cuda/kernels/sort/sorts.cuh";
 
 // Kernels for elements or keys of `bytes` bytes, or for lines with 0; moves carry `carried` bytes.
 struct Kind {

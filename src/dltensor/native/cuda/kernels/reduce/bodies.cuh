@@ -2,7 +2,7 @@
 // Bodies of reductions for kernels, over native/ops/reduce/reductions.h: integers, comparisons, and products. Exact sums of
 // floats are in exact_bodies.cuh.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 #include "native/ops/reduce/exact_moments.h"
 #include "native/ops/reduce/reductions.h"
 

@@ -2,7 +2,7 @@
 // Bodies on four elements of one byte in a word, or on two halves whose signs change: the results of ops.h, in a few instructions
 // for all of them. The same text on the host. What is not here is computed element by element.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::bytes {
 

@@ -2,7 +2,7 @@
 // Factorizations of batches of matrices: one of up to 8 x 8 is a thread's, by the code of the CPU; a larger one is a block's, in
 // memory, where each step waits for the one before it.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 #include "native/ops/linalg/determinants.h"
 
 #define DLT_LEVEL matrix_lanes

@@ -2,7 +2,7 @@
 // Permuted copies and casts: input and output run along different dimensions. A tile goes through shared memory, so that
 // both sides are read and written in runs.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::tile {
 

@@ -2,7 +2,7 @@
 // Random values: a thread makes a block of words and the values that they become, by native/ops/random/draws.h. Value i is a function
 // of the sequence and its position alone, so that no launch can be seen in the values.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 #include "native/ops/random/draws.h"
 
 namespace dlt::kernels::random {

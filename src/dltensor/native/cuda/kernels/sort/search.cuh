@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binary search of values among sorted ones, by their keys; a value is one thread's. Counts of bins.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::search {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements and rows of a tensor at the positions that index arrays name, into memory in C order.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::gather {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Masks: one bit for each element and the number of those that are set in each chunk, then the indices of what is set.
 #pragma once
-#include "native/cuda/kernels/counts.cuh"
+#include "native/cuda/kernels/index/counts.cuh"
 
 namespace dlt::kernels::mask {
 

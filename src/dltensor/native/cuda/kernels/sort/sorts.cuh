@@ -5,7 +5,7 @@
 // has of a digit is counted, the counts are added up, and each element moves to its place; elements of several such lines are sorted
 // as one, then their numbers alone by the lines that they are in.
 #pragma once
-#include "native/cuda/kernels/counts.cuh"
+#include "native/cuda/kernels/index/counts.cuh"
 
 namespace dlt::kernels::sorts {
 

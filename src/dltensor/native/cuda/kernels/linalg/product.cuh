@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products for machines without cuBLAS: square tiles through shared memory, any strides, any batch.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::product {
 

@@ -2,7 +2,7 @@
 // Elements and rows to the places of a tensor that index arrays name. Positions are sorted by what they name first, so that
 // the last of equal ones can be told, and those of one element be taken in order by one thread.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::scatter {
 

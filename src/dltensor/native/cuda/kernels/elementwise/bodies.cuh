@@ -6,7 +6,7 @@
 #include "native/ops/elementwise/saturating.h"
 #include "native/cuda/kernels/parameters.cuh"
 #if defined(__CUDACC_RTC__)
-#include "native/cuda/kernels/complexes.cuh"
+#include "native/cuda/kernels/elementwise/complexes.cuh"
 #endif
 
 namespace dlt::ops {

@@ -2,7 +2,7 @@
 // Running sums of counts: how much lies ahead of each. A tile is what a block takes at a time; where there are several,
 // the sums of tiles are added up first, by a launch of their own, so that no block waits for another.
 #pragma once
-#include "native/cuda/kernels/bodies.cuh"
+#include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::counts {
 

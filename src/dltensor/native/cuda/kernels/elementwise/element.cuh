@@ -2,7 +2,7 @@
 // Element-wise kernels for any body: over runs of memory, and over rows of a strided shape. Both loop with a grid
 // stride, so that any launch gives the same result, and 16 bytes at a time where the addresses allow.
 #pragma once
-#include "native/cuda/kernels/bytes.cuh"
+#include "native/cuda/kernels/elementwise/bytes.cuh"
 
 namespace dlt::kernels::element {
 
