@@ -34,7 +34,7 @@ const bool has_key = pthread_key_create(&key, [](void* used) {
                        delete static_cast<Text*>(used);
                      }) == 0;
 
-// Of the calling thread; without memory or keys, one that all such threads share.
+// The record of the calling thread; without memory or keys, one that all such threads share.
 Text& own_text() noexcept {
   static Text shared;
   if (text != nullptr) return *text;

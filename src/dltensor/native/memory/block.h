@@ -48,7 +48,7 @@ struct BlockRef {
 // Memory for `bytes` bytes, uninitialised, one reference. Null when the allocation fails.
 DLT_API Block* allocate(size_t bytes) noexcept;
 
-// As allocate(). `clear`: all bytes are 0, because the system has just mapped them; to write them would touch each page twice.
+// Allocates like allocate(). `clear`: all bytes are 0, because the system has just mapped them; to write them would touch each page twice.
 DLT_API Block* allocate_clear(size_t bytes, bool* clear) noexcept;
 
 // A block around memory of another owner. `free` must release `owner` and then call recycle().
@@ -65,8 +65,8 @@ DLT_API size_t empty_cache() noexcept;
 DLT_API void set_cache_limit(size_t bytes) noexcept;
 
 struct MemoryStats {
-  int64_t live_blocks;   // made and not yet freed, adopted ones included
-  int64_t live_bytes;    // of our own live blocks, as requested
+  int64_t live_blocks;  // made and not yet freed, adopted ones included
+  int64_t live_bytes;  // of our own live blocks, as requested
   int64_t cached_bytes;  // waiting for reuse
 };
 DLT_API MemoryStats memory_stats() noexcept;

@@ -39,7 +39,7 @@ struct boolean {
   uint8_t bits;
 };
 
-// How a small float uses the bit patterns that IEEE 754 reserves for infinities and NaNs.
+// The use that a small float makes of the bit patterns that IEEE 754 reserves for infinities and NaNs.
 enum class Special {
   ieee,      // infinities and NaNs, as float has them
   nan_only,  // "fn": no infinity, the pattern of all ones is NaN

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements become unsigned keys with the same order, one element at a time; read by g++ and by NVRTC.
+// Conversion of elements to unsigned keys with the same order, one at a time; read by g++ and by NVRTC.
 #pragma once
 #include "native/ops/floats.h"
 
 namespace dlt {
 
-// How elements become unsigned keys of their width that have the order of the elements.
+// Parameters of the conversion of elements to unsigned keys of their width with the same order.
 struct KeyForm {
   uint64_t sign = 0;        // the sign bit, 0 for unsigned integers
   uint64_t infinity = 0;    // of floats: the pattern of infinity; a NaN takes the highest key, whatever the order

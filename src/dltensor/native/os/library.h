@@ -14,7 +14,7 @@ void release_library(void* library) noexcept;
 // Null when neither the library nor, on Linux and macOS, what it is linked to has the symbol.
 void* find_symbol(void* library, const char* name) noexcept;
 
-// Of the last call in this thread that failed; null when unknown.
+// The error of the last call in this thread that failed; null when unknown.
 const char* library_error() noexcept;
 
 // The library that an address belongs to: its base, and its path, valid until the next call in this thread.

@@ -10,7 +10,7 @@ namespace dlt {
 // normally.
 void stream_row(const Kernels& kernels, char* to, const char* from, int64_t bytes);
 
-// How a run is streamed: strips so short (strip_tuning()) that the reads of the next overlap the stores of this one. A
+// A run that is streamed in strips so short (strip_tuning()) that the reads of the next overlap the stores of this one. A
 // whole tile at once would read and write memory alternately.
 struct StreamedRun {
   char* to;

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t run_elements = 16384;                      // of a tile that needs no buffer
 constexpr int64_t streamed_elements = 32768;                 // of one that is streamed strip by strip
 constexpr int64_t staged_elements = 1024;                    // of a tile that does
-// The same from so many bytes of all operands on. An AMD Zen 4 reads two operands of every second element from memory at
+// From so many bytes of all operands on it is the same. An AMD Zen 4 reads two operands of every second element from memory at
 // 14 GB/s in turns of 1,024 elements, at 30 in turns of 512.
 constexpr int64_t far_staged_elements = 512, far_from = int64_t(8) << 20;
 constexpr int64_t square_elements = 4096;                    // of a tile in which something is transposed
@@ -21,7 +21,7 @@ constexpr int64_t default_cache = int64_t(32) << 20, least_cache = int64_t(16) <
 constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would evict each other from the cache
 constexpr int64_t share_from = int64_t(1) << 20;  // bytes of all operands from which a second thread is faster
 constexpr int64_t chunk_bytes = 64 << 10;
-// Of a streamed output: after each chunk the stores in flight are waited for, which takes 0.3 us.
+// A streamed output waits: after each chunk the stores in flight are waited for, which takes 0.3 us.
 constexpr int64_t least_streamed_chunk = 256 << 10, most_streamed_chunk = 2 << 20;
 constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles are faster
 
@@ -77,7 +77,7 @@ struct Chooser {
     count_tiles();
   }
 
-  // Where nothing is computed and nothing goes through a buffer: one cache line wide in the output, and long, because the
+  // For moves without a buffer: one cache line wide in the output, and long, because the
   // prefetcher tracks few streams of input but runs far ahead in each.
   void long_tiles(int64_t width) {
     t.tile_columns = smaller(p.columns, cache_line / width);
@@ -86,7 +86,7 @@ struct Chooser {
     t.column_tiles = p.columns / t.tile_columns;
   }
 
-  // Where something is computed: one cache line wide in the input, and long, so that the loops and their memory streams
+  // For computations: one cache line wide in the input, and long, so that the loops and their memory streams
   // are long.
   void wide_tiles(int64_t elements, int64_t width) {
     t.tile_rows = smaller(p.rows, cache_line / width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a strided loop is divided into tiles, and tiles into chunks for threads: a pure function of shapes, strides and
+// Division of a strided loop into tiles, and of tiles into chunks for threads: a pure function of shapes, strides and
 // widths. Nothing is read or computed here.
 #pragma once
 #include <stdint.h>

@@ -45,7 +45,7 @@ DLT_API BadIndex gather(Indexed* indexed) noexcept;
 // From the dense memory, in C order of the positions, whatever the number of threads: of equal indices the last one wins.
 // The caller has checked the indices; that one is bad now means that other threads change them: those before it are done.
 DLT_API BadIndex scatter(Indexed* indexed) noexcept;
-// The same with tensor = op(tensor, dense), one position after the other; `op` of two operands has a loop for `type`.
+// Scatters with tensor = op(tensor, dense), one position after the other; `op` of two operands has a loop for `type`.
 DLT_API BadIndex accumulate(Indexed* indexed, int op, int type) noexcept;
 
 // One array along the first axis of a tensor in C order, on this thread: rows of `row` bytes; no structure to fill.

@@ -19,7 +19,7 @@ constexpr int64_t reflections = 64, few = 128, few_reflections = 32;  // that ar
 
 // ---- reflections
 
-// Of kernels that read whole cache lines: where they begin at an element, how many elements there are, and zeros behind them.
+// Kernels read whole cache lines of it: where they begin at an element, how many elements there are, and zeros behind them.
 template <class T>
 constexpr int64_t line = 64 / int64_t(sizeof(T));
 template <class T>
@@ -271,7 +271,7 @@ struct Reduction {
   }
 };
 
-// Of `a` with no more rows than columns: u m x m, vh (m or n) x n.
+// The factors of `a` with no more rows than columns: u m x m, vh (m or n) x n.
 template <class T>
 Status decompose(Part<T> a, bool full, T* u, T* values, T* vh, bool* ok) {
   const int64_t m = a.rows, n = a.columns, pitch = pitch_of<T>(n), short_pitch = pitch_of<T>(m);
@@ -340,7 +340,7 @@ Status symmetric_eigenvalues(int kind, int64_t n, const void* a, void* values, v
 }
 
 bool are_reduced_here(int kind, int64_t m, int64_t n) noexcept {
-  // Of longer matrices most work is in the factor Q, of small ones in calls.
+  // Longer matrices have most work in the factor Q, small ones in calls.
   const int64_t least = smaller(m, n);
   return kind < 2 && least >= 192 && least <= lapack::most_rows && 2 * std::max(m, n) <= 3 * least;
 }

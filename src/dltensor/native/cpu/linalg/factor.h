@@ -7,7 +7,7 @@
 
 namespace dlt {
 
-// Of dtype number `kind` of factored_types; matrices are contiguous, by rows.
+// Functions of dtype number `kind` of factored_types; matrices are contiguous, by rows.
 struct Factorization {
   Status (*solve)(int64_t n, int64_t k, const void* a, void* b, bool* singular);
   Status (*inverse)(int64_t n, const void* a, void* out, bool* singular);

@@ -55,7 +55,7 @@ struct FactorLoops {
   // QR by Householder of n columns of m contiguous elements, `step` elements apart: R down to the diagonal, below it the vectors,
   // whose first element is 1. Q is I - V T V^H with T n x n and upper triangular.
   void (*qr)(void* a, int64_t step, int64_t m, int64_t n, void* t, int64_t t_row);
-  // Of real dtypes only: column -= y v + u x for each of `count` columns, `step` elements apart, with its y and u; its inner product with `next` and
+  // For real dtypes only: column -= y v + u x for each of `count` columns, `step` elements apart, with its y and u; its inner product with `next` and
   // its element at the pivot are returned, and the sums of columns by these numbers added to `image` and `row_image`, unless they are null.
   void (*reflect)(const Reflected& r, void* columns, int64_t step, int64_t count, const void* y, const void* u, void* products,
                   void* row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over the elements of a reduction: its axes in the order of memory, and what ends its states. Internal to
-// reduce.cc and reduce_end.cc.
+// this folder.
 #pragma once
 #include "native/cpu/copy/cast_pipeline.h"
 #include "native/cpu/reduce/kernels.h"
@@ -84,7 +84,7 @@ struct ReducePass {
   const double* centers;  // by `index`, the mean for each state
 };
 
-// Where the states of consecutive results belong: their first element and mask, their place in C order, and the steps.
+// Places of the states of consecutive results: their first element and mask, their place in C order, and the steps.
 struct ResultRun {
   Place at;
   int64_t index;

@@ -146,7 +146,7 @@ int mirrored_comparison(int op) noexcept {
 
 namespace {
 
-// The same for floats and complex numbers, by the nearest element: none is between it and the scalar.
+// Compares floats and complex numbers by the nearest element: none is between it and the scalar.
 ExactComparison compare_by_nearest(int op, int type, const Scalar& scalar, int rest) {
   const bool below = op == op_less || op == op_less_equal, above = op == op_greater || op == op_greater_equal;
   const int part = result_type(op_real, type);

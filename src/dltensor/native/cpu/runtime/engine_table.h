@@ -50,7 +50,7 @@ struct EngineOperand {
   }
 };
 
-// Where work on a device is enqueued. The CPU ignores it.
+// The stream that work on a device is enqueued on. The CPU ignores it.
 struct LaunchContext {
   cuda::Stream* stream = nullptr;
   const cuda::Launch* launch = nullptr;  // null: the thread's setting, else the default
@@ -71,7 +71,7 @@ struct EngineTable {
   // out = op(in[0], ...), broadcast to the shape of `out`, of any dtypes. Overlap is as if through a temporary.
   Status (*element)(const ElementCall& call, const EngineOperand* in, int count, const EngineOperand& out,
                     const LaunchContext& launch) noexcept;
-  // Of integers with saturation: x form number, where the number is none of its dtype, exactly rounded and clamped; of fma + c.
+  // x form number of integers with saturation, for numbers that the dtype does not hold, exactly rounded and clamped; fma adds c.
   Status (*real)(Real form, double number, const EngineOperand& x, const EngineOperand* c, const EngineOperand& out,
                  const LaunchContext& launch) noexcept;
   // out = x * scale + offset, converted; x is broadcast. Overlap is as if through a temporary.
@@ -124,7 +124,7 @@ struct EngineTable {
   // share a dtype that has an order.
   Status (*search)(const EngineOperand& sorted, const EngineOperand& values, const EngineOperand& out, bool after,
                    const LaunchContext& launch) noexcept;
-  // How often each number from 0 on occurs among `bins`, or on the CPU the sums of its weights, which are float64 as `sums` then is;
+  // Counts of each number from 0 on among `bins`, or on the CPU the sums of its weights, which are float64 as `sums` then is;
   // those with no place there are left out. All in C order; the others are int64.
   Status (*tally)(const EngineOperand& bins, const EngineOperand* weights, const EngineOperand& sums,
                   const LaunchContext& launch) noexcept;

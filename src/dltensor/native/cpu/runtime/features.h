@@ -24,7 +24,7 @@ DLT_API const char* cpu_level() noexcept;
 // Bytes of the last-level cache as the system reports them; 0 when it does not.
 DLT_API int64_t last_cache_bytes() noexcept;
 
-// How outputs that are stored past the caches are computed: the bytes between two series of such stores, how many of these
+// Settings for outputs that are stored past the caches: the bytes between two series of such stores, how many of these
 // strips operands are prefetched ahead, and whether that helps where two of them are read from memory: in no loop, in those
 // that do more than an addition for each element, whose strips are of half that length then, or in all. Whether fills do
 // not gain by such stores. Whether results that go to memory from registers (kernels/streams.cc) are faster than strips of

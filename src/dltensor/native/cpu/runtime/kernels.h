@@ -18,7 +18,7 @@ namespace dlt {
 // operand k is a single element. `out` may be an operand itself but must not overlap one otherwise.
 typedef void (*loop_t)(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars);
 
-// The same, of a number that the dtype need not hold in the place of `b`.
+// A loop with a number that the dtype need not hold in place of `b`.
 typedef void (*real_loop_t)(void* out, const void* a, double scalar, const void* c, int64_t n, unsigned scalars);
 
 struct CopyKernels;

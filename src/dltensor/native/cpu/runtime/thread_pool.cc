@@ -30,7 +30,7 @@ constexpr int long_spins = 10 * spins;  // between jobs of a sequence, and for c
 // wait: at first, and at most, doubling in between. An unsuccessful retry then costs less than a tenth of the time.
 constexpr int64_t patience = 50000, longest_alone = 100000000;
 constexpr int64_t least_alone = 1, most_alone = 16;
-// Of calls that follow one another, from one begin to the next, in nanoseconds.
+// Time between the beginnings of calls that follow one another, in nanoseconds.
 constexpr int64_t succession = 100000;
 
 struct Job {

@@ -26,7 +26,7 @@ Status scan(Scan op, const EngineOperand& x, int axis, const EngineOperand& out,
 // block before: products serial, sums as `running_sums` of kernels.h says; they keep what the ends of blocks lose to rounding.
 void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t pitch) noexcept;
 
-// The same sums of float32 or float64 from one array to another, or in place; each is rounded to `type` once.
+// Sums of float32 or float64 from one array to another, or in place; each is rounded to `type` once.
 void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch, int64_t in_pitch) noexcept;
 
 }  // namespace dlt

@@ -67,7 +67,7 @@ E* radix_sort(E* a, E* b, int64_t n, int low, int bits) {
   return a;
 }
 
-// How many of the first `at` elements of the stable merge of two runs come from the first run.
+// The number of the first `at` elements of the stable merge of two runs that come from the first run.
 template <class E>
 int64_t merge_split(const E* a, int64_t na, const E* b, int64_t nb, int64_t at) {
   int64_t low = at > nb ? at - nb : 0, high = smaller(at, na);

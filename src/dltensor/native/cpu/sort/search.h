@@ -30,7 +30,7 @@ DLT_API void find_range(const int64_t* x, int64_t n, int64_t* negative, int64_t*
 // counts[x[i]] += 1, or sums[x[i]] += weights[i], for every x[i] below `size`; the other of the two is null.
 DLT_API void bincount(int64_t* counts, double* sums, int64_t size, const int64_t* x, const double* weights, int64_t n) noexcept;
 
-// The same for bin b of edges[b] <= x[i] < edges[b + 1], the last bin with its upper edge; x and `edges` share a dtype.
+// Counts or sums in bin b with edges[b] <= x[i] < edges[b + 1], the last bin with its upper edge; x and `edges` share a dtype.
 DLT_API Status histogram(int64_t* counts, double* sums, const DLTensor& edges, const DLTensor& x,
                          const double* weights) noexcept;
 

@@ -140,7 +140,7 @@ bool parse(const std::string& text, Image* out) {
   return out->hash.find_first_not_of("0123456789abcdef") == std::string::npos;  // part of a file's name
 }
 
-// Of `must_be_ours` no other user may have written a file or the folder.
+// With `must_be_ours` no other user may have written a file or the folder.
 Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, const IsLoaded& is_loaded, Image* out) {
   const auto allowed = [&](const std::string& path) {
     struct stat state{};

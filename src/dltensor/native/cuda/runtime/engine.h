@@ -97,7 +97,7 @@ DLT_API Status scatter(Indexed& x, int op, int type, const Operand& from, const 
 DLT_API Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
                     const LaunchContext& context) noexcept;
 
-// The same along an axis, of any strides; the outputs may be shorter along it: the contract of EngineTable::sort.
+// Sorts along an axis, of any strides; the outputs may be shorter along it: the contract of EngineTable::sort.
 DLT_API Status sort_along(const Operand& x, const Operand* values, const Operand* indices, int axis, bool descending,
                           const LaunchContext& context) noexcept;
 
@@ -106,7 +106,7 @@ DLT_API Status sort_along(const Operand& x, const Operand* values, const Operand
 DLT_API Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
                             const LaunchContext& context) noexcept;
 
-// How often each number from 0 on occurs among `bins`; what has no place in `counts` is left out. Both int64, in C order.
+// Counts each number from 0 on among `bins`; those without a place in `counts` are left out. Both int64, in C order.
 DLT_API Status tally(const Operand& bins, const Operand* weights, const Operand& counts, const LaunchContext& context) noexcept;
 
 // Masks: see EngineTable.

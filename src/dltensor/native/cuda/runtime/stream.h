@@ -139,7 +139,7 @@ struct Capture {
   bool any() const noexcept { return active || implied; }
 };
 CUresult capture_of(const Stream& stream, Capture* out) noexcept;
-// The same, for work that `func` enqueues: fails where that would spoil the capture of another stream.
+// Returns what capture_of() does, for work that `func` enqueues: fails where that would spoil the capture of another stream.
 Status check_capture(const char* func, const Stream& stream, Capture* out) noexcept;
 
 // The handle is given to others, who may enqueue work on the stream: from now on waits for it are never left out.

@@ -224,7 +224,7 @@ template <class T>
 DLT_FN T floor_divide(T a, T b) {
   if constexpr (is_float<T>) {
     const T quotient = a / b;
-    // Where an operand is 0 or not finite, the array API's table has the plain quotient, which is then rounded already.
+    // If an operand is 0 or not finite, the array API's table has the plain quotient, which is then rounded already.
     if (b == 0 || !finite_part(a) || !finite_part(b)) return quotient;
     T rest = library_fmod(a, b);
     T whole = (a - rest) / b;
@@ -288,7 +288,7 @@ DLT_FN int exact_order(A a, B b) {
     const int order = exact_order(b, a);
     return order == 2 ? 2 : -order;
   } else if constexpr (is_float<B>) {
-    // As doubles the two have the same order, or are the same: then b is an integer that A holds, or one past the highest.
+    // Doubles of the two have the same order, or are equal: then b is an integer that A holds, or one past the highest.
     // Without branches but for the latter, since the order of elements cannot be predicted.
     constexpr double end = range<A>::is_signed ? 9223372036854775808.0 : 18446744073709551616.0;
     const double near = double(a);
@@ -353,7 +353,7 @@ DLT_FN T minimum(T a, T b) {
 template <class T>
 DLT_FN T clip(T a, T low, T high) {
   if constexpr (is_float<T>) {
-    // As minimum(maximum(a, low), high). Conditions on `a` alone leave the compiler nothing to branch on.
+    // Equal to minimum(maximum(a, low), high). Conditions on `a` alone leave the compiler nothing to branch on.
     const T bottom = minimum(low, high);  // NaN when either is
     const T below = a > high ? high : a, inside = a < low ? bottom : below;
     return ((bottom != bottom) & (a == a)) ? bottom : inside;
@@ -400,7 +400,7 @@ DLT_FN T nextafter(T a, T b) {
   const T from_zero = with_sign(bits_as<T>(U(1)), b);
   return ((a != a) | (b != b)) ? a + b : a == b ? b : a == 0 ? from_zero : bits_as<T>(step);
 }
-// Of 16-bit floats by their own patterns, whose order is that of the magnitudes.
+// 16-bit floats step by their own bit patterns, whose order is that of the magnitudes.
 template <class S, int E, int M, int B, Special P>
 DLT_FN small_float<S, E, M, B, P> nextafter(small_float<S, E, M, B, P> a, small_float<S, E, M, B, P> b) {
   constexpr S sign = S(1) << (E + M);

@@ -147,7 +147,7 @@ DLT_FN C repeated_product(C a, uint64_t n) {
   }
   return result;
 }
-// Of an infinity without NaN: the direction to the same power, with parts that are infinite or, for n < 0, 0.
+// The power of an infinity without NaN: the direction to the same power, with parts that are infinite or, for n < 0, 0.
 DLT_FN complex128 power_of_infinity(complex128 a, int64_t n) {
   const complex128 unit = {with_sign(infinite_part(a.re) ? 1.0 : 0.0, a.re), with_sign(infinite_part(a.im) ? 1.0 : 0.0, a.im)};
   const complex128 turn = repeated_product(unit, uint64_t(n < 0 ? -n : n));

@@ -115,7 +115,7 @@ void solve_lanes(void* planes, void* right, void* singular, int n, int k, int64_
   }
 }
 
-// As solve_lanes for the identity, with one division for each row.
+// Solves for the identity as solve_lanes does, with one division for each row.
 template <int N, class E>
 void inverse_lanes(void* planes, void* out, void* singular, int n, int, int64_t at) {
   using V = typename E::V;

@@ -41,7 +41,7 @@ DLT_FN T unit(const uint32_t* w) {
   } else if constexpr (is_same<T, float>::value) {
     return philox::unit32(w[0]);
   } else {
-    // As many bits as the significand has, so that nothing is rounded to 1.
+    // Uses as many bits as the significand has, so that nothing is rounded to 1.
     constexpr int bits = T::mantissa + 1;
     return from<T>(float(int32_t(w[0] >> (32 - bits))) * (1.0f / (1 << bits)));
   }

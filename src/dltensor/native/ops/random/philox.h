@@ -171,7 +171,7 @@ DLT_FN uint32_t below32(const Sequence& s, uint64_t position, uint32_t word, uin
   }
   return uint32_t(product >> 32);
 }
-// As above with 2^64. After 509 rejections, which happens with a probability below 2^-500, the last one stands.
+// Bounded integers with words of 2^64. After 509 rejections, which happens with a probability below 2^-500, the last one stands.
 DLT_FN uint64_t below64(const Sequence& s, uint64_t position, uint64_t bits, uint64_t count, uint64_t reject) {
   for (uint32_t attempt = 1; bits * count < reject && attempt < children; ++attempt) {
     const Words other = block_of(s, position, attempt);

@@ -167,7 +167,7 @@ struct nonzero {
   DLT_FN static result end(const word* w) { return w[0]; }
 };
 
-// Of bools and integers: 64 bits, which wrap.
+// Sums of bools and integers: 64 bits, which wrap.
 template <class T>
 struct sums {
   using word = uint64_t;
@@ -218,7 +218,7 @@ struct wide_moments {
     if constexpr (sizeof(T) == 4) {
       put(w, size * size, 0, 0);
     } else {
-      // Of the halves a and b: a^2 2^64 + 2 a b 2^32 + b^2.
+      // The square of the halves a and b: a^2 2^64 + 2 a b 2^32 + b^2.
       constexpr word half = 0xffffffff;
       const word a = size >> 32, b = size & half, both = a * b;
       const word first = both + (b * b >> 32), second = both + (first & half);

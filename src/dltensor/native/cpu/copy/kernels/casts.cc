@@ -27,7 +27,7 @@ DLT_FN void halves_out(const char* from, char* to) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(_mm256_loadu_ps(reinterpret_cast<const float*>(from)),
                                                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
-// As round_to() does it; the compiler's own way from words to halves of words takes a quarter longer.
+// Round as round_to() does; the compiler's own way from words to halves of words takes a quarter longer.
 DLT_FN void bfloats_out(const char* from, char* to) {
   const __m256 value = _mm256_loadu_ps(reinterpret_cast<const float*>(from));
   const __m256i bits = _mm256_castps_si256(value), nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));

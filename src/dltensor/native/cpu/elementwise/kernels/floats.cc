@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops over float32 and float64. Of float16 and bfloat16 only those that are defined by their own bits: nextafter and changes
-// of signs; the rest of theirs is in halves.cc or computed in float32 by elementwise.cc.
+// of signs; the rest of theirs is in float16.cc or computed in float32 by elementwise.cc.
 #include "native/cpu/elementwise/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {

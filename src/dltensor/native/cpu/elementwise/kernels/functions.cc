@@ -25,7 +25,7 @@ using unary = typename pack<F>::type (*)(typename pack<F>::type);
 template <class F>
 using binary = typename pack<F>::type (*)(typename pack<F>::type, typename pack<F>::type);
 
-// Where libmvec's function for `Body` was found.
+// The function of libmvec for `Body`; null where it has none.
 template <class Body, class F>
 void* slot = nullptr;
 
@@ -82,7 +82,7 @@ void vector2(void* out, const void* a, const void* b, const void*, int64_t n, un
        [=](auto x, auto y) { return call(x, y); });
 }
 
-// As ops::pow, with the function of the library for what is left.
+// Powers like those of ops::pow, with the function of the library for the other exponents.
 template <class F>
 void vector_pow(void* out, const void* a, const void* b, const void*, int64_t n, unsigned scalars) {
   using V = typename pack<F>::type;

@@ -20,7 +20,7 @@ void stream_register(char* to, const char* from) {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(to), _mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
 }
 #endif
-// As many results as half of the registers hold: with fewer, memory would read and write alternately.
+// Half of the registers hold the results of a group: with fewer, memory would read and write alternately.
 constexpr int64_t group_bytes = register_bytes * (register_bytes == 64 ? 16 : 8);
 
 template <class Body, class T>

@@ -151,7 +151,7 @@ int64_t pack(uint64_t* words, const void* from, uint64_t bits, int64_t n) {
 // ---- taking elements
 
 #if defined(__x86_64__) && !defined(__AVX512BW__)
-// Where the set bits of a byte are, the first first. What follows them is 0.
+// Positions of the set bits of a byte, the lowest first, followed by zeros.
 struct Places {
   alignas(8) uint8_t of[256][8];
   constexpr Places() : of() {
@@ -343,7 +343,7 @@ void expand(void* to, const void* from, int64_t step, const uint64_t* words, int
     uint64_t word = *words++;
     if (word == 0) continue;
 #if defined(__AVX512BW__)
-    // As many as a word can take may be read, so that the last loads stay inside.
+    // Elements are loaded only while a whole word of them is left, so that no load goes beyond the last.
     if constexpr (W < 16) {
       if (ones(word) > few_bits && end - in >= word_bits * W) {
         expand_word<W>(out, in, word);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of a matrix and a vector, of up to a block of terms for each element of the result. How larger ones are split is
-// decided in vectors.cc of the folder above. Sums use FMA where the processor has it: results are not bit-exact across levels.
+// decided in gemv.cc of the folder above. Sums use FMA where the processor has it: results are not bit-exact across levels.
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #else
@@ -158,7 +158,7 @@ constexpr int most_columns = 4;        // that one pass over a set of partial su
 // Sums of integers have the same bits in any order.
 template <class T, int P>
 constexpr int column_sums = std::is_integral_v<T> ? 1 : partial_sums<T, P>;
-// Of a column what is computed at a time: the partial sums of a strip stay in L1.
+// The strip of a column that is computed at a time: its partial sums stay in L1.
 template <class T, int P>
 constexpr int64_t strip_bytes = column_sums<T, P> == 1 || column_sums<T, P> * P > 8 ? 1024 : 2048;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices that fit the caches: blocks of rows by registers of columns. Tiling, packing and the choice
-// between this and a BLAS are in gemm.cc and panels.cc. Sums use FMA where the processor has it: results are not
+// between this and a BLAS are in gemm.cc and packing.cc. Sums use FMA where the processor has it: results are not
 // bit-exact across levels.
 #if defined(__clang__)
 #pragma clang fp contract(fast)

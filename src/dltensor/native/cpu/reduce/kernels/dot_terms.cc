@@ -7,7 +7,7 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-// Of two float32 the product has at most 48 bits.
+// The product of two float32 has at most 48 bits.
 void find_products(double* products, double*, const void* a, const void* b, int64_t n) {
   const loose_t<float>* const x = static_cast<const loose_t<float>*>(a);
   const loose_t<float>* const y = static_cast<const loose_t<float>*>(b);

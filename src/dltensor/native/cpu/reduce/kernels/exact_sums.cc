@@ -29,7 +29,7 @@ void run_exact(void* states, const void* a, int64_t n, int64_t, const double*) {
     for (int m = 0; m < words; ++m) w[m * PARTS + k] = local[k][m];
 }
 
-// The same with the errors of errors, which leave little in doubt: for sums far smaller than their elements.
+// Sums with the errors of errors, which leave little in doubt: for sums far smaller than their elements.
 template <class T, int PARTS>
 void run_again(void* states, const void* a, int64_t n) {
   auto* const local = static_cast<double(*)[words]>(states);
@@ -48,7 +48,7 @@ void run_again(void* states, const void* a, int64_t n) {
   for (; i < count; ++i) put(local[i % PARTS], double(element<T>(p, i)));
 }
 
-// Of fewer rows more sums lie just between two floats, where a bound would have them read again.
+// With fewer rows more sums lie just between two floats, where a bound would have them read again.
 constexpr int64_t many_rows = 32;
 template <class T>
 void deposit_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {

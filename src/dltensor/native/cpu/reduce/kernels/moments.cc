@@ -99,7 +99,7 @@ bool deposit_moments(double (*plain)[words], double (*squared)[words], const flo
   return true;
 }
 
-// The same with every error.
+// Adds with every error.
 template <int PARTS>
 void deposit_moments_exactly(double (*plain)[words], double (*squared)[words], const float* p, int64_t n) {
   constexpr int K = 4;

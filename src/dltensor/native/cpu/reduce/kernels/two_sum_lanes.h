@@ -201,7 +201,7 @@ DLT_FN void deposit_column(double* w, int64_t capacity, int64_t c, double x) {
   put(local, x);
   for (int m = 0; m < words; ++m) w[m * capacity + c] = local[m];
 }
-// The same for columns c, c + 1 ...
+// Adds to columns c, c + 1 ...
 DLT_FN void deposit_columns(double* w, int64_t capacity, int64_t c, V x) {
   TwoSum local;
   local.load_from(w + c, capacity);

@@ -5,7 +5,7 @@
 
 namespace dlt::DLT_LEVEL {
 
-// How an element is kept in memory and what it is computed as: bool is a byte there, a truth value here.
+// The type of an element in memory and the one it is computed in: bool is a byte there, a truth value here.
 template <class T>
 struct stored {
   using type = T;

@@ -122,7 +122,7 @@ double sum_block(void* out, const void* in, int64_t n, const double* before) {
 
 // ---- sums of whole blocks, one block in each lane: the sum of a group is that of its halves, and so on
 
-// Of runs of 2 * Width lanes, the sum of both halves: of the first run of `a`, of the first of `b`, and so on.
+// The sum of both halves of each run of 2 * Width lanes: of the first run of `a`, of the first of `b`, and so on.
 template <int Width, int... I>
 DLT_FN V added_halves(V a, V b, std::integer_sequence<int, I...>) {
   constexpr int pair = 2 * Width;

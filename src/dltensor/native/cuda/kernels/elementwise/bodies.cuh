@@ -244,7 +244,7 @@ DLT_FN uint32_t truths(uint32_t mask) { return mask >> 7; }
 
 DLT_FN constexpr int wider(int a, int b) { return a > b ? a : b; }
 
-// Where this thread begins, and how many there are in all.
+// The first item of this thread, and the number of all threads.
 DLT_FN uint64_t first_item() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 DLT_FN uint64_t all_threads() { return uint64_t(gridDim.x) * blockDim.x; }
 

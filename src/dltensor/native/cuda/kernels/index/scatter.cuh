@@ -6,7 +6,7 @@
 
 namespace dlt::kernels::scatter {
 
-// Where in the tensor each position is, and a key that equal ones share. Indices that have changed since they were checked
+// The place of each position in the tensor, and a key that equal ones share. Indices that have changed since they were checked
 // are taken for the first.
 template <class U>
 __global__ void __launch_bounds__(1024) places(const __grid_constant__ Places p) {

@@ -27,7 +27,7 @@ inline constexpr Bytes sum_of_bytes = is_same<T, boolean>::value   ? Bytes::coun
                                       : is_same<T, int8_t>::value  ? Bytes::sum_of_signed
                                                                    : Bytes::none;
 
-// How the elements of a result are read again that a state does not decide.
+// The second reading of the elements of a result that its state does not decide.
 enum class Again { never, sum, moments, deviations };
 
 // ---- bodies: a state, and the result that it becomes. `end` returns false when elements have to be read again. Where a

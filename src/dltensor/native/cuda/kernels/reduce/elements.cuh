@@ -126,7 +126,7 @@ DLT_FN void places_apart(const Reduce<DIMS>& p, uint64_t first, uint64_t by, int
   }
 }
 
-// Where the elements first, first + by, ... of the reduced axes are, from the first element of their result; `step`: those of the
+// Places of the elements first, first + by, ... of the reduced axes, from the first element of their result; `step`: those of the
 // only axis.
 template <int COUNT, int DIMS>
 DLT_FN void places_of(const Reduce<DIMS>& p, uint64_t first, uint64_t by, int64_t step, int64_t* at) {

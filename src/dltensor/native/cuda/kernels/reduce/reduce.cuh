@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(256) joined(const __grid_constant__ Reduce<DIM
   }
 }
 
-// The same for products of floats: each thread multiplies the blocks of a group in order, the first thread the groups.
+// Joins products of floats: each thread multiplies the blocks of a group in order, the first thread the groups.
 template <class Body, class M, class R, int DIMS, bool MASKED>
 __global__ void __launch_bounds__(256) joined_in_order(const __grid_constant__ Reduce<DIMS> p) {
   using word = typename Body::word;

@@ -22,7 +22,7 @@ struct Ranks {
   unsigned sums[digits / 32];
 };
 
-// Where each element of this thread goes in its tile: smaller digits are ahead of it, then equal ones before it. The tile has
+// The place of each element of this thread in its tile: smaller digits are ahead of it, then equal ones before it. The tile has
 // `here` elements; what is behind them stays where it is. Ends with a barrier, behind which `ahead` may be read until the next one.
 DLT_FN void rank(Ranks* shared, const unsigned (&digit)[each], unsigned here, unsigned (&place)[each]) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
