@@ -100,6 +100,7 @@ def test_a_header_that_is_included_everywhere_is_found():
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 MOST_LINES, MOST_LINES_OF_FUNCTION, MOST_BRANCHES = 500, 70, 30
+MOST_NOUNS = 12  # of a folder; files of one stem are about one noun
 LARGE = {
     "include/dltensor/validate.h": "a library of one header, which users copy",
     "native/cuda/": "kernels and memory of devices, not yet divided",
@@ -166,3 +167,22 @@ def test_a_large_file_or_function_is_found(what):
     found = list(large_sources({"native/planted.cc": text}))
     assert len(found) == 1
     assert words in found[0]
+
+
+def full_folders(texts):
+    """Folders of kernels and hosts of more nouns than the limit, as messages."""
+    nouns = defaultdict(set)
+    for name in texts:
+        folder, _, file = name.rpartition("/")
+        if folder.startswith(("native/cpu", "native/cuda")):
+            nouns[folder].add(file.partition(".")[0])
+    return [f"{folder}: {len(found)} nouns" for folder, found in nouns.items() if len(found) > MOST_NOUNS]
+
+
+def test_folders_of_the_engine_hold_few_nouns():
+    assert full_folders(TEXTS) == []
+
+
+def test_a_full_folder_is_found():
+    planted = {f"native/cpu/planted/{noun}{end}": "" for noun in "abcdefghijklm" for end in (".h", ".cc")}
+    assert full_folders(TEXTS | planted) == ["native/cpu/planted: 13 nouns"]
