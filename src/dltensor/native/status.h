@@ -64,11 +64,11 @@ Status guarded(const char* function, Body&& body) noexcept {
 }
 #endif
 
-// Returns a failed status to the caller: `DLT_TRY(call());`
-#define DLT_TRY(expression)                                               \
-  do {                                                                    \
-    if (::dlt::Status status_ = (expression); !status_.ok()) [[unlikely]] \
-      return status_;                                                     \
+// Returns a failed status, of any type that has ok(), to the caller: `DLT_TRY(call());`
+#define DLT_TRY(expression)                                      \
+  do {                                                           \
+    if (auto status_ = (expression); !status_.ok()) [[unlikely]] \
+      return status_;                                            \
   } while (0)
 
 }  // namespace dlt

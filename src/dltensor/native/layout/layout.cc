@@ -135,11 +135,6 @@ bool checked_extent(int ndim, const int64_t* shape, const int64_t* strides, Exte
   return true;
 }
 
-int64_t extent_bytes(const DLTensor& tensor, bool padded) {
-  const Extent elements = extent(tensor.ndim, tensor.shape, tensor.strides);
-  return bytes_of(elements.high - elements.low, tensor.dtype, padded);
-}
-
 Overlap overlap(const DLTensor& a, const DLTensor& b) {
   if (numel(a.ndim, a.shape) == 0 || numel(b.ndim, b.shape) == 0) return Overlap::none;
   const Extent ea = extent(a.ndim, a.shape, a.strides), eb = extent(b.ndim, b.shape, b.strides);

@@ -17,7 +17,7 @@ inline int64_t item_bytes(DLDataType dtype) { return (int64_t(dtype.bits) * dtyp
 // A stride in bytes. That of a dimension of one element, or of an empty tensor, may be any number and is not used: it wraps.
 inline int64_t byte_stride(int64_t stride, int64_t bytes) { return int64_t(uint64_t(stride) * uint64_t(bytes)); }
 
-// Of a tensor that exists. The product wraps only where a later extent of 0 makes it 0, hence the unsigned type.
+// Counts the elements of a tensor that exists. The product wraps only where a later extent of 0 makes it 0, hence the unsigned type.
 inline int64_t numel(int ndim, const int64_t* shape) {
   uint64_t count = 1;
   for (int d = 0; d < ndim; ++d) count *= uint64_t(shape[d]);
@@ -45,11 +45,17 @@ inline bool count_elements(int ndim, const int64_t* shape, DLDataType dtype, int
 // C order in elements. A dimension of extent 0 counts as 1, so that an empty tensor has the strides of a full one.
 DLT_API void contiguous_strides(int ndim, const int64_t* shape, int64_t* strides);
 
-// The same; false when a stride exceeds int64.
+// Strides in C order; false when one exceeds int64.
 DLT_API bool checked_strides(int ndim, const int64_t* shape, int64_t* strides) noexcept;
 
 // C order: the strides of dimensions of extent 1 do not matter, and nothing matters in an empty tensor.
 DLT_API bool is_contiguous(int ndim, const int64_t* shape, const int64_t* strides);
+
+inline bool same_shape(const DLTensor& a, const DLTensor& b) {
+  for (int d = 0; d < a.ndim && a.ndim == b.ndim; ++d)
+    if (a.shape[d] != b.shape[d]) return false;
+  return a.ndim == b.ndim;
+}
 
 // The first and one past the last element that the strides reach, counted from element 0. Both 0 when empty.
 struct Extent {
@@ -57,18 +63,15 @@ struct Extent {
 };
 DLT_API Extent extent(int ndim, const int64_t* shape, const int64_t* strides);
 
-// The same for numbers of any size; false when an end exceeds int64.
+// The extent of numbers of any size; false when an end exceeds int64.
 DLT_API bool checked_extent(int ndim, const int64_t* shape, const int64_t* strides, Extent* out) noexcept;
-
-// Bytes from the lowest to one past the highest byte reached; packed elements share bytes.
-DLT_API int64_t extent_bytes(const DLTensor& tensor, bool padded);
 
 // Finds whether two indices reach the same element, as after broadcast_to. The question is NP-hard: the exact search ends
 // after a limited number of steps, which only strides that no dimension steps over need at all.
 enum class Sharing { none, some, unknown };
 DLT_API Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* strides) noexcept;
 
-// The same for writers, which must not write an element twice: unknown counts as true.
+// For writers, which must not write an element twice: unknown counts as true.
 inline bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {
   // In C order, with gaps or without, each dimension steps over everything inside it: no search.
   int64_t span = 0, inner;
@@ -82,9 +85,9 @@ inline bool repeats_elements(int ndim, const int64_t* shape, const int64_t* stri
 }
 
 enum class Overlap {
-  none,       // no byte in common
+  none,  // no byte in common
   identical,  // every index has the same address in both: an element-wise function may write over its input
-  some,       // otherwise, or not decided within the search limit
+  some,  // otherwise, or not decided within the search limit
 };
 DLT_API Overlap overlap(const DLTensor& a, const DLTensor& b);
 

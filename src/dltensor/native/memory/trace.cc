@@ -36,7 +36,7 @@ std::atomic<int (*)()> gil_held{nullptr};
 
 }  // namespace
 
-void trace_gil_probe(int (*held)()) noexcept { gil_held.store(held); }
+void trace_gil_probe(int (*has_gil)()) noexcept { gil_held.store(has_gil); }
 
 bool trace_start(size_t capacity) noexcept {
   Ring& r = ring();
@@ -69,9 +69,9 @@ size_t trace_take(TraceRecord* out, size_t dims, uint64_t* lost) noexcept {
 void trace_record(Event event, const Block* block, const void* managed) noexcept {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  auto held = gil_held.load();
+  const auto has_gil = gil_held.load();
   TraceRecord record{event,
-                     held ? held() : -1,
+                     has_gil ? has_gil() : -1,
                      os::thread_number(),
                      static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
                      reinterpret_cast<uint64_t>(block),

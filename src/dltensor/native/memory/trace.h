@@ -31,7 +31,7 @@ DLT_API void trace_stop() noexcept;
 // Removes up to `dims` of the oldest records; returns how many. `lost` counts the replaced ones.
 DLT_API size_t trace_take(TraceRecord* out, size_t dims, uint64_t* lost) noexcept;
 // Registers the function that tests whether the calling thread holds the GIL.
-DLT_API void trace_gil_probe(int (*held)()) noexcept;
+DLT_API void trace_gil_probe(int (*has_gil)()) noexcept;
 
 DLT_API extern std::atomic<bool> tracing;
 DLT_API void trace_record(Event event, const Block* block, const void* managed) noexcept;

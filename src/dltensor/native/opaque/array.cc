@@ -165,10 +165,10 @@ DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_
   Element element = element_of(dtype, 0);
   int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
-  if (DetailedStatus status = read_shape(function, shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
+  DLT_TRY(read_shape(function, shape, count, element, dims, &elements, &bytes));
   auto ndim = static_cast<int32_t>(count);
   Block* block;
-  if (DetailedStatus status = allocate_on(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
+  DLT_TRY(allocate_on(function, {kDLCPU, 0}, bytes, &block));
   memset(block->data, 0, bytes);
   contiguous_strides(ndim, dims, strides);
   DLTensor view = {block->data, {kDLCPU, 0}, ndim, dtype, dims, strides, 0};
@@ -199,7 +199,7 @@ DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDe
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
                    max_version.minor);
   if (!is_known(device.device_type)) return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
-  if (DetailedStatus status = order_on("as_dlpack", device, stream); !status.ok()) return status;
+  DLT_TRY(order_on("as_dlpack", device, stream));
   DLManagedTensorVersioned* exported;
   uint64_t flags = array.flags;
   // Pinned memory is the host's memory all the same: on the CPU it needs another name, no copy.
@@ -216,7 +216,7 @@ DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDe
     std::shared_lock lock(array.guard);
     DLTensor view = array.view();
     Block* block;
-    if (DetailedStatus status = gather("as_dlpack", view, array.element(), device, &block); !status.ok()) return status;
+    DLT_TRY(gather("as_dlpack", view, array.element(), device, &block));
     int64_t strides[DLT_ARRAY_MAX_NDIM];
     contiguous_strides(view.ndim, view.shape, strides);
     view.data = block->data;
@@ -243,7 +243,7 @@ DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tens
 
 DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
                             dlt_array_t* out) {
-  if (DetailedStatus status = check_tensor(function, tensor); !status.ok()) return status;
+  DLT_TRY(check_tensor(function, tensor));
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   DLTensor view = normalized(tensor->dl_tensor, strides);
   Block* block = block_around(tensor);
@@ -257,8 +257,7 @@ DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tens
 DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count) {
   int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
-  if (DetailedStatus status = read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes); !status.ok())
-    return status;
+  DLT_TRY(read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes));
   auto ndim = static_cast<int32_t>(count);
   PendingRelease released;
   std::lock_guard lock(array.guard);
@@ -270,7 +269,7 @@ DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr
   void* data = array.data;
   Block* block = nullptr;
   if (!reshape_strides(view.ndim, view.shape, view.strides, ndim, dims, strides)) {
-    if (DetailedStatus status = gather("reshape", view, array.element(), array.device, &block); !status.ok()) return status;
+    DLT_TRY(gather("reshape", view, array.element(), array.device, &block));
     data = block->data;
     contiguous_strides(ndim, dims, strides);
   }
@@ -311,7 +310,7 @@ DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t coun
   Element element = array.element();
   int64_t dims[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
-  if (DetailedStatus status = read_shape("create", shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
+  DLT_TRY(read_shape("create", shape, count, element, dims, &elements, &bytes));
 
   // The fill may be a foreign array: use its functions.
   DLManagedTensorVersioned* scalar;
@@ -335,7 +334,7 @@ DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t coun
                    "got one of ", element_of(value.dtype, scalar->flags).bits, " bits (padded or packed)");
 
   Block* block;
-  if (DetailedStatus status = allocate_on("create", array.device, bytes, &block); !status.ok()) return status;
+  DLT_TRY(allocate_on("create", array.device, bytes, &block));
   if (!element.whole_bytes() && bytes) static_cast<char*>(block->data)[bytes - 1] = 0;
   fill_elements(block->data, elements, static_cast<char*>(value.data) + value.byte_offset, element);
   return make_like("create", array, array.device, static_cast<int32_t>(count), dims, block, out);
@@ -350,7 +349,7 @@ DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out) {
   {
     std::shared_lock lock(array.guard);
     DLTensor view = array.view();
-    if (DetailedStatus status = gather("copy", view, array.element(), device, &block); !status.ok()) return status;
+    DLT_TRY(gather("copy", view, array.element(), device, &block));
     ndim = view.ndim;
     if (ndim) memcpy(shape, view.shape, static_cast<size_t>(ndim) * sizeof(int64_t));
   }

@@ -163,9 +163,9 @@ DetailedStatus read_info(const dlt_array_t& array, const Host* host, ArrayInfo* 
   const char* function = "array";
   ArrayInfo got;
   const void* ptr = array.ptr;
-  if (DetailedStatus status = call(function, "origin", host, array.origin, ptr, &got.origin); !status.ok()) return status;
+  DLT_TRY(call(function, "origin", host, array.origin, ptr, &got.origin));
   got.device = no_device;
-  if (DetailedStatus status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
+  DLT_TRY(call(function, "device", host, array.device, ptr, &got.device));
   if (!is_known(got.device.device_type))
     return failure("array: expected a device of DLPack 1.3 from the array, got ", got.device);
   // Detect a function of another slot, which may write more bytes than a dtype has.
@@ -173,14 +173,13 @@ DetailedStatus read_info(const dlt_array_t& array, const Host* host, ArrayInfo* 
     DLDataType value = {};
     uint32_t guard = 0xD1D1D1D1;
   } dtype;
-  if (DetailedStatus status = call(function, "dtype", host, array.dtype, ptr, &dtype.value); !status.ok()) return status;
+  DLT_TRY(call(function, "dtype", host, array.dtype, ptr, &dtype.value));
   if (dtype.guard != 0xD1D1D1D1)
     return failure("array: the array's function 'dtype' writes more than a dtype; is it a function of another slot?");
   got.dtype = dtype.value;
   if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
-  if (DetailedStatus status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
-  if (DetailedStatus status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name); !status.ok())
-    return status;
+  DLT_TRY(shape_of(function, array, host, &got.ndim, got.shape));
+  DLT_TRY(name_of(function, got.origin, host ? host : host_of(array), &got.origin_name));
   *info = std::move(got);
   return {};
 }

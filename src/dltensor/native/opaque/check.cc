@@ -65,8 +65,7 @@ DetailedStatus check_members(const dlt_array_t& array) {
 
 DetailedStatus check_export(const dlt_array_t& array, const Host* host, const ArrayInfo& info) {
   DLManagedTensorVersioned* tensor;
-  if (DetailedStatus status = export_tensor(function, array, host, info.device, nullptr, newest, &tensor); !status.ok())
-    return status;
+  DLT_TRY(export_tensor(function, array, host, info.device, nullptr, newest, &tensor));
   const DLTensor& view = tensor->dl_tensor;
   DetailedStatus status;
   if (memcmp(&view.dtype, &info.dtype, sizeof(DLDataType)) != 0)
@@ -82,7 +81,7 @@ DetailedStatus check_export(const dlt_array_t& array, const Host* host, const Ar
 DetailedStatus expect_shape(const dlt_array_t& array, const Host* host, const char* name, const char* other, int64_t rows,
                             int64_t columns) {
   ArrayInfo now;
-  if (DetailedStatus status = read_info(array, host, &now); !status.ok()) return status;
+  DLT_TRY(read_info(array, host, &now));
   const int64_t expected[2] = {rows, columns};
   if (now.ndim == 2 && memcmp(now.shape, expected, sizeof expected) == 0) return {};
   return failure("array_check: expected the shape ", Dims{expected, 2}, " after '", std::string_view(name), "', got ",
@@ -96,7 +95,7 @@ DetailedStatus check_layout(const dlt_array_t& array, const Host* host, int64_t 
   if (DetailedStatus status = call_reshape(array, host, shape, 2); !status.ok())
     return failure("array_check: 'reshape' to ", Dims{reinterpret_cast<const int64_t*>(shape), 2},
                    " failed; is 'swap_axes' in this slot? ", std::string_view(status.message));
-  if (DetailedStatus status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
+  DLT_TRY(expect_shape(array, host, "reshape", "swap_axes", 1, count));
   if (DetailedStatus status = call_swap_axes(array, host, 0, 1); !status.ok())
     return failure("array_check: 'swap_axes' of 0 and 1 failed; is 'reshape' in this slot? ", std::string_view(status.message));
   return expect_shape(array, host, "swap_axes", "reshape", count, 1);
@@ -126,14 +125,14 @@ DetailedStatus check_origin(const dlt_array_t& array, const Host* host, const Ar
 }
 
 DetailedStatus check(const dlt_array_t& array, const Host* host) {
-  if (DetailedStatus status = check_members(array); !status.ok()) return status;
+  DLT_TRY(check_members(array));
   ArrayInfo info;
-  if (DetailedStatus status = read_info(array, host, &info); !status.ok()) return status;
-  if (DetailedStatus status = check_export(array, host, info); !status.ok()) return status;
+  DLT_TRY(read_info(array, host, &info));
+  DLT_TRY(check_export(array, host, info));
   OwnedArray known;
   int64_t count = 6;
   if (make_known(array, host, kDLCPU, &known)) {
-    if (DetailedStatus status = check_origin(array, host, info); !status.ok()) return status;
+    DLT_TRY(check_origin(array, host, info));
   } else if (!call_copy(array, host, info.device, &known.array).ok() || !count_of(info.ndim, info.shape, &count)) {
     return {};  // a library that creates no arrays: nothing more can be tested
   }

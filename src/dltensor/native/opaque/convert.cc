@@ -154,25 +154,34 @@ DetailedStatus hand_over(Created& created, Outer* out, DetailedStatus (*convert)
   return status;
 }
 
-dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_t fill, dlt_array_t* out) {
+// `create` of an outer struct: the fill becomes one of the inner layout, the result one of the outer layout.
+template <class Inner, class Outer, DetailedStatus (*to_inner)(const Outer&, Inner*),
+          DetailedStatus (*to_outer)(const Inner&, Outer*)>
+dlt_status_t create(const void* ptr, const uintptr_t* shape, uintptr_t count, Outer fill, Outer* out) {
   const void* caller = __builtin_return_address(0);
-  const dlt_array_v1_t& inner = OldBox::of(ptr);
-  dlt_array_v1_t old_fill, created = {};
-  if (DetailedStatus status = hand_over(fill, &old_fill, to_old); !status.ok())
+  const Inner& inner = Box<Inner>::of(ptr);
+  Inner inner_fill, created = {};
+  if (DetailedStatus status = hand_over(fill, &inner_fill, to_inner); !status.ok())
     return report_error(explicit_host(inner), caller, status);
-  dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &created);
-  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_new)) : code;
+  dlt_status_t code = inner.create(inner.ptr, shape, count, inner_fill, &created);
+  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_outer)) : code;
+}
+
+// The device of the inner array, which `copy` needs.
+template <class Inner>
+dlt_status_t device_of(const Inner& inner, const void* caller, DLDevice* here) {
+  *here = {};
+  if (inner.device) return inner.device(inner.ptr, here);
+  return report_error(explicit_host(inner), caller,
+                      guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
 }
 
 dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_v1_t& inner = OldBox::of(ptr);
   // The old `copy` has no device argument: only the array's own device may be requested.
-  DLDevice here = {};
-  if (!inner.device)
-    return report_error(explicit_host(inner), caller,
-                        guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
-  if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
+  DLDevice here;
+  if (dlt_status_t code = device_of(inner, caller, &here); code != DLT_SUCCESS) return code;
   if (here.device_type != device.device_type || here.device_id != device.device_id)
     return report_error(explicit_host(inner), caller, guard_exceptions([&] {
                           return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
@@ -191,24 +200,11 @@ dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_
       }));
 }
 
-dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_v1_t fill, dlt_array_v1_t* out) {
-  const void* caller = __builtin_return_address(0);
-  const dlt_array_t& inner = NewBox::of(ptr);
-  dlt_array_t new_fill, created = {};
-  if (DetailedStatus status = hand_over(fill, &new_fill, to_new); !status.ok())
-    return report_error(explicit_host(inner), caller, status);
-  dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &created);
-  return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_old)) : code;
-}
-
 dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
-  DLDevice here = {};
-  if (!inner.device)
-    return report_error(explicit_host(inner), caller,
-                        guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
-  if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
+  DLDevice here;
+  if (dlt_status_t code = device_of(inner, caller, &here); code != DLT_SUCCESS) return code;
   dlt_array_t created = {};
   dlt_status_t code = inner.copy(inner.ptr, here, &created);
   return code == DLT_SUCCESS ? report_error(explicit_host(inner), caller, hand_over(created, out, to_old)) : code;
@@ -239,7 +235,7 @@ DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
   auto* box = boxed(array);
   dlt_array_t created = OldBox::shell<dlt_array_t>(array, box);
   created.from_dlpack = old_from_dlpack;
-  if (array.create) created.create = old_create;
+  if (array.create) created.create = create<dlt_array_v1_t, dlt_array_t, to_old, to_new>;
   if (array.copy) created.copy = old_copy;
   *out = created;
   return {};
@@ -249,7 +245,7 @@ DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
   if (opened(array, out)) return {};
   auto* box = boxed(array);
   dlt_array_v1_t created = NewBox::shell<dlt_array_v1_t>(array, box);
-  if (array.create) created.create = new_create;
+  if (array.create) created.create = create<dlt_array_t, dlt_array_v1_t, to_new, to_old>;
   if (array.copy) created.copy = new_copy;
   *out = created;
   return {};

@@ -37,7 +37,7 @@ DetailedStatus check_arrays(const Array& output, const Array& input, const DLTen
   if (repeats_elements(to.ndim, to.shape, to.strides))
     return failure("move_data: elements of the output share memory (strides ", Dims{to.strides, to.ndim},
                    "); copy it and move into the copy");
-  if (DetailedStatus status = can_reach("move_data", to.device); !status.ok()) return status;
+  DLT_TRY(can_reach("move_data", to.device));
   return can_reach("move_data", from.device);
 }
 
@@ -175,14 +175,14 @@ DetailedStatus move_data(Array& output, Array& input, const Movement* movements,
   BlockRef copied;
   Guards guards(output, input);
   DLTensor to = output.view(), from = input.view();
-  if (DetailedStatus status = check_arrays(output, input, to, from); !status.ok()) return status;
-  if (DetailedStatus status = check_movements(to, from, movements, count); !status.ok()) return status;
+  DLT_TRY(check_arrays(output, input, to, from));
+  DLT_TRY(check_movements(to, from, movements, count));
 
   // Copy an overlapping input first, so that no movement reads elements that another has written.
   Element element = output.element();
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   if (touch(to, from, output)) {
-    if (DetailedStatus status = gather("move_data", from, element, {kDLCPU, 0}, &copied.block); !status.ok()) return status;
+    DLT_TRY(gather("move_data", from, element, {kDLCPU, 0}, &copied.block));
     contiguous_strides(from.ndim, from.shape, strides);
     from.data = copied.block->data;
     from.strides = strides;

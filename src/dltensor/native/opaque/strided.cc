@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "native/layout/layout.h"
+
 namespace dlt::opaque {
 namespace {
 
@@ -73,21 +75,8 @@ StridedCopy::StridedCopy(int32_t ndim, const int64_t* shape, const int64_t* from
     to_steps_[at] = to_step;
   }
   if (empty_) return;
-  // Join each dimension to the one before it where both sides go on without a gap.
-  int32_t joined = 0;
-  for (int32_t i = 0; i < kept; ++i) {
-    if (joined > 0 && from_steps_[joined - 1] == from_steps_[i] * shape_[i] &&
-        to_steps_[joined - 1] == to_steps_[i] * shape_[i]) {
-      shape_[joined - 1] *= shape_[i];
-      from_steps_[joined - 1] = from_steps_[i];
-      to_steps_[joined - 1] = to_steps_[i];
-      continue;
-    }
-    shape_[joined] = shape_[i];
-    from_steps_[joined] = from_steps_[i];
-    to_steps_[joined] = to_steps_[i];
-    ++joined;
-  }
+  int64_t* steps[] = {from_steps_, to_steps_};
+  const int joined = coalesce(kept, shape_, 2, steps);
   from_ = to_ = scale;
   if (joined > 0) {
     outer_ = joined - 1;
@@ -109,47 +98,36 @@ void StridedCopy::operator()(const void* from, int64_t from_position, void* to, 
   }
 }
 
-void StridedCopy::copy_bytes(const char* from, char* to) const noexcept {
-  size_t width = element_.bytes();
-  if (outer_ == 0) return copy_row(from, from_, to, to_, count_, width);
-  if (outer_ == 1) {
-    for (int64_t i = 0; i < shape_[0]; ++i, from += from_steps_[0], to += to_steps_[0])
-      copy_row(from, from_, to, to_, count_, width);
-    return;
-  }
-  int64_t index[DLT_ARRAY_MAX_NDIM + 2] = {};
+// Calls row(from, to) with the places of each row, from these ones on.
+template <class Row>
+void StridedCopy::each_row(int64_t from, int64_t to, const Row& row) const noexcept {
+  int64_t index[DLT_ARRAY_MAX_NDIM + 2];
+  std::fill_n(index, outer_, 0);
   for (;;) {
-    copy_row(from, from_, to, to_, count_, width);
+    row(from, to);
     int32_t axis = outer_ - 1;
     for (;; --axis) {
+      if (axis < 0) return;
       from += from_steps_[axis];
       to += to_steps_[axis];
       if (++index[axis] < shape_[axis]) break;
       from -= from_steps_[axis] * shape_[axis];
       to -= to_steps_[axis] * shape_[axis];
       index[axis] = 0;
-      if (axis == 0) return;
     }
   }
 }
 
+void StridedCopy::copy_bytes(const char* from, char* to) const noexcept {
+  const size_t width = element_.bytes();
+  each_row(0, 0, [&](int64_t in, int64_t out) { copy_row(from + in, from_, to + out, to_, count_, width); });
+}
+
 void StridedCopy::copy_bits(const char* from, int64_t from_bit, char* to, int64_t to_bit) const noexcept {
-  int64_t index[DLT_ARRAY_MAX_NDIM + 2] = {};
-  for (;;) {
-    if (from_ == element_.bits && to_ == element_.bits) move_bits(from, from_bit, to, to_bit, count_ * element_.bits);
-    else
-      for (int64_t i = 0; i < count_; ++i) move_bits(from, from_bit + i * from_, to, to_bit + i * to_, element_.bits);
-    int32_t axis = outer_ - 1;
-    for (;; --axis) {
-      if (axis < 0) return;
-      from_bit += from_steps_[axis];
-      to_bit += to_steps_[axis];
-      if (++index[axis] < shape_[axis]) break;
-      from_bit -= from_steps_[axis] * shape_[axis];
-      to_bit -= to_steps_[axis] * shape_[axis];
-      index[axis] = 0;
-    }
-  }
+  each_row(from_bit, to_bit, [&](int64_t in, int64_t out) {
+    if (from_ == element_.bits && to_ == element_.bits) return move_bits(from, in, to, out, count_ * element_.bits);
+    for (int64_t i = 0; i < count_; ++i) move_bits(from, in + i * from_, to, out + i * to_, element_.bits);
+  });
 }
 
 void fill_elements(void* to, int64_t count, const void* value, Element element) noexcept {

@@ -20,6 +20,8 @@ class StridedCopy {
   void operator()(const void* from, int64_t from_position, void* to, int64_t to_position) const noexcept;
 
  private:
+  template <class Row>
+  void each_row(int64_t from, int64_t to, const Row& row) const noexcept;
   void copy_bytes(const char* from, char* to) const noexcept;
   void copy_bits(const char* from, int64_t from_bit, char* to, int64_t to_bit) const noexcept;
 

@@ -26,13 +26,13 @@ DetailedStatus can_reach(const char* function, DLDevice device) {
 }
 
 DetailedStatus gather(const char* function, const DLTensor& view, Element element, DLDevice device, Block** block) {
-  if (DetailedStatus status = can_reach(function, view.device); !status.ok()) return status;
+  DLT_TRY(can_reach(function, view.device));
   int64_t count;
   size_t bytes;
   if (!count_of(view.ndim, view.shape, &count) || !bytes_of(count, element, &bytes))
     return failure(std::string_view(function), ": the shape ", Dims{view.shape, view.ndim},
                    " has more elements than memory can hold");
-  if (DetailedStatus status = allocate_on(function, device, bytes, block); !status.ok()) return status;
+  DLT_TRY(allocate_on(function, device, bytes, block));
   if (count == 0) return {};
   // The padding bits after the last packed element are set, so that copies can be compared bytewise.
   if (!element.whole_bytes()) static_cast<char*>((*block)->data)[bytes - 1] = 0;

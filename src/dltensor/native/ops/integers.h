@@ -50,7 +50,7 @@ DLT_FN T clamp_float(F value) {
                         ? F(range<T>::highest)
                         : F(range<T>::highest & T(~((uint64_t(1) << (digits > places ? digits - places : 0)) - 1)));
   constexpr F bottom = F(range<T>::lowest);
-  // Of an unsigned type the lower bound is what a NaN becomes: one comparison less.
+  // The lower bound of an unsigned type is what a NaN becomes: one comparison less.
   const F above = range<T>::is_signed ? (value < bottom   ? bottom
                                          : value == value ? value
                                                           : F(0))
@@ -77,5 +77,12 @@ DLT_FN double to_odd(int64_t value) {
 }
 
 }  // namespace dlt
+
+// The integer types of arithmetic. Row: type, name.
+// clang-format off
+#define DLT_INTEGER_TYPES(X) \
+  X(int8_t, int8) X(int16_t, int16) X(int32_t, int32) X(int64_t, int64) \
+  X(uint8_t, uint8) X(uint16_t, uint16) X(uint32_t, uint32) X(uint64_t, uint64)
+// clang-format on
 
 #endif  // DLTENSOR_INTEGERS_H_

@@ -78,7 +78,7 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
   return kSuccess;
 }
 
-HOSTCUDA_GETTER(cuDriverGetVersion, (int* version), *version = machine.driver_version)
+HOSTCUDA_SIMPLE(cuDriverGetVersion, (int* version), *version = machine.driver_version)
 HOSTCUDA_EXPORT CUresult cuGetErrorName(CUresult error, const char** text) {
   *text = nullptr;
   for (const NamedError& e : constants)
@@ -90,15 +90,11 @@ HOSTCUDA_EXPORT CUresult cuGetErrorName(CUresult error, const char** text) {
 }
 HOSTCUDA_EXPORT CUresult cuGetErrorString(CUresult error, const char** text) { return cuGetErrorName(error, text); }
 
-HOSTCUDA_GETTER(cuDeviceGetCount, (int* count), HOSTCUDA_STARTED; *count = machine.device_count)
-HOSTCUDA_GETTER(cuDeviceGet, (CUdevice * device, int ordinal), HOSTCUDA_DEVICE(ordinal); *device = ordinal)
-HOSTCUDA_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_DEVICE(device);
-  snprintf(name, static_cast<size_t>(length), "dltensor CUDA emulator");
-  return kSuccess;
-}
-HOSTCUDA_GETTER(cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device), HOSTCUDA_DEVICE(device); *bytes = machine.device_bytes)
+HOSTCUDA_SIMPLE(cuDeviceGetCount, (int* count), HOSTCUDA_STARTED; *count = machine.device_count)
+HOSTCUDA_SIMPLE(cuDeviceGet, (CUdevice * device, int ordinal), HOSTCUDA_DEVICE(ordinal); *device = ordinal)
+HOSTCUDA_SIMPLE(cuDeviceGetName, (char* name, int length, CUdevice device), HOSTCUDA_DEVICE(device);
+                snprintf(name, static_cast<size_t>(length), "dltensor CUDA emulator"))
+HOSTCUDA_SIMPLE(cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device), HOSTCUDA_DEVICE(device); *bytes = machine.device_bytes)
 HOSTCUDA_EXPORT CUresult cuDeviceGetUuid_v2(unsigned char uuid[16], CUdevice device) {
   HOSTCUDA_ENTER;
   HOSTCUDA_DEVICE(device);
@@ -106,20 +102,16 @@ HOSTCUDA_EXPORT CUresult cuDeviceGetUuid_v2(unsigned char uuid[16], CUdevice dev
   uuid[15] = static_cast<unsigned char>(device + 1);
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_DEVICE(device);
-  snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
-  return kSuccess;
-}
-HOSTCUDA_GETTER(cuDeviceGetAttribute, (int* value, int attribute, CUdevice device), HOSTCUDA_DEVICE(device);
+HOSTCUDA_SIMPLE(cuDeviceGetPCIBusId, (char* text, int length, CUdevice device), HOSTCUDA_DEVICE(device);
+                snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1))
+HOSTCUDA_SIMPLE(cuDeviceGetAttribute, (int* value, int attribute, CUdevice device), HOSTCUDA_DEVICE(device);
                 *value = attribute_of(attribute))
 HOSTCUDA_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice) {
   *major = machine.capability / 10;
   *minor = machine.capability % 10;
   return kSuccess;
 }
-HOSTCUDA_GETTER(cuDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer), HOSTCUDA_DEVICE(device);
+HOSTCUDA_SIMPLE(cuDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer), HOSTCUDA_DEVICE(device);
                 HOSTCUDA_DEVICE(peer); *can = device != peer)
 
 HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
@@ -182,8 +174,8 @@ HOSTCUDA_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (context) *context = stack.at[stack.depth];
   return kSuccess;
 }
-HOSTCUDA_GETTER(cuCtxGetDevice, (CUdevice * device), HOSTCUDA_CONTEXT; *device = current()->device)
-HOSTCUDA_GETTER(cuCtxGetFlags, (unsigned* flags), HOSTCUDA_CONTEXT; *flags = 0)
+HOSTCUDA_SIMPLE(cuCtxGetDevice, (CUdevice * device), HOSTCUDA_CONTEXT; *device = current()->device)
+HOSTCUDA_SIMPLE(cuCtxGetFlags, (unsigned* flags), HOSTCUDA_CONTEXT; *flags = 0)
 HOSTCUDA_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;

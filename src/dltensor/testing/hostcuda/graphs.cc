@@ -136,7 +136,7 @@ int wait_in_capture(StreamHandle* stream, EventHandle* event) {
 using namespace dlt::cuda;
 using CUgraphExec = GraphExecHandle*;
 
-HOSTCUDA_GETTER(cuThreadExchangeStreamCaptureMode, (int* mode), *mode = exchange_capture_mode(*mode))
+HOSTCUDA_SIMPLE(cuThreadExchangeStreamCaptureMode, (int* mode), *mode = exchange_capture_mode(*mode))
 
 HOSTCUDA_EXPORT CUresult cuStreamIsCapturing(CUstream handle, int* status) {
   HOSTCUDA_ENTER;
@@ -202,13 +202,10 @@ HOSTCUDA_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* out) {
   return result;
 }
 
-HOSTCUDA_GETTER(cuGraphCreate, (CUgraph * graph, unsigned), *graph = new GraphHandle)
-HOSTCUDA_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_NOT_IN_CAPTURE;
-  *executable = new GraphExecHandle{graph->nodes, graph->kept};
-  return kSuccess;
-}
+HOSTCUDA_SIMPLE(cuGraphCreate, (CUgraph * graph, unsigned), *graph = new GraphHandle)
+HOSTCUDA_SIMPLE(cuGraphInstantiateWithFlags, (CUgraphExec * executable, CUgraph graph, unsigned long long),
+                HOSTCUDA_NOT_IN_CAPTURE;
+                *executable = new GraphExecHandle{graph->nodes, graph->kept})
 HOSTCUDA_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
@@ -216,24 +213,12 @@ HOSTCUDA_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) 
   // The run keeps the objects of the graph alive, as the executable may be destroyed before it ends.
   return put(stream, [nodes = executable->nodes, kept = executable->kept] { run_nodes(nodes); });
 }
-HOSTCUDA_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
-  HOSTCUDA_ENTER;
-  delete graph;
-  return kSuccess;
-}
-HOSTCUDA_EXPORT CUresult cuGraphExecDestroy(CUgraphExec executable) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_NOT_IN_CAPTURE;
-  delete executable;
-  return kSuccess;
-}
+HOSTCUDA_SIMPLE(cuGraphDestroy, (CUgraph graph), delete graph)
+HOSTCUDA_SIMPLE(cuGraphExecDestroy, (CUgraphExec executable), HOSTCUDA_NOT_IN_CAPTURE; delete executable)
 
 // A user object lives until the last graph and executable that keep it are gone; then `destroy` is called.
-HOSTCUDA_EXPORT CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy, unsigned, unsigned) {
-  HOSTCUDA_ENTER;
-  *object = new UserObjectHandle{std::shared_ptr<void>(pointer, destroy)};
-  return kSuccess;
-}
+HOSTCUDA_SIMPLE(cuUserObjectCreate, (CUuserObject * object, void* pointer, CUhostFn destroy, unsigned, unsigned),
+                *object = new UserObjectHandle{std::shared_ptr<void>(pointer, destroy)})
 HOSTCUDA_EXPORT CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned, unsigned flags) {
   HOSTCUDA_ENTER;
   if (!graph || !object) return kInvalidValue;

@@ -102,25 +102,10 @@ int enter(const char* function) {
   for (Fault& fault : faults)
     if (fault.times > 0 && matches(fault, function) && --fault.countdown <= 0) {
       --fault.times;
-      if (loses_context(fault.result)) lose_context(fault.result);
+      if (is_lost(fault.result)) lose_context(fault.result);
       return fault.result;
     }
   return 0;
-}
-
-bool loses_context(int result) {
-  switch (result) {
-    case kContextIsDestroyed:
-    case kIllegalAddress:
-    case kAssert:
-    case kHardwareStackError:
-    case kIllegalInstruction:
-    case kMisalignedAddress:
-    case kInvalidAddressSpace:
-    case kInvalidPc:
-    case kLaunchFailed: return true;
-    default: return false;
-  }
 }
 
 void lose_context(int result) {

@@ -156,9 +156,7 @@ inline ContextHandle* current() {
 extern std::atomic<bool> any_fault;  // true if a test requested that a call fails, or a kernel failed
 extern std::atomic<bool> forked;     // in a child of the process that called cuInit, where no call works
 
-// Errors that make a context unusable.
-bool loses_context(int result);
-void lose_context(int result);
+void lose_context(int result);  // one after which the context is unusable
 
 // Counts the call and returns an error that a test has requested, or 0.
 int enter(const char* function);
@@ -183,8 +181,8 @@ int enter(const char* function);
 #define HOSTCUDA_NOT_IN_CAPTURE \
   if (::dlt::cuda::invalidate_captures()) return ::dlt::cuda::kCaptureUnsupported
 
-// A function that checks its arguments and stores one value.
-#define HOSTCUDA_GETTER(name, parameters, ...) \
+// A function that does one thing and fails only by its checks.
+#define HOSTCUDA_SIMPLE(name, parameters, ...) \
   HOSTCUDA_EXPORT CUresult name parameters {   \
     HOSTCUDA_ENTER;                            \
     __VA_ARGS__;                               \

@@ -312,15 +312,11 @@ HOSTCUDA_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   return free_device(pointer, stream);
 }
 
-HOSTCUDA_GETTER(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool, CUdevice device), *pool = machine.pools[device])
+HOSTCUDA_SIMPLE(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool, CUdevice device), *pool = machine.pools[device])
 HOSTCUDA_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
   return cuDeviceGetDefaultMemPool(pool, device);
 }
-HOSTCUDA_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
-  HOSTCUDA_ENTER;
-  machine.pools[device] = pool;
-  return kSuccess;
-}
+HOSTCUDA_SIMPLE(cuDeviceSetMemPool, (CUdevice device, CUmemoryPool pool), machine.pools[device] = pool)
 HOSTCUDA_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   HOSTCUDA_ENTER;
   HOSTCUDA_STARTED;
@@ -338,11 +334,8 @@ HOSTCUDA_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return kSuccess;
 }
 // The first three attributes are 32 bits wide, the others 64.
-HOSTCUDA_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  HOSTCUDA_ENTER;
-  memcpy(&pool->attributes[attribute], value, attribute <= 3 ? 4 : 8);
-  return kSuccess;
-}
+HOSTCUDA_SIMPLE(cuMemPoolSetAttribute, (CUmemoryPool pool, int attribute, void* value),
+                memcpy(&pool->attributes[attribute], value, attribute <= 3 ? 4 : 8))
 HOSTCUDA_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
   HOSTCUDA_ENTER;
   uint64_t answer = pool->attributes[attribute];
@@ -351,12 +344,7 @@ HOSTCUDA_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute,
   memcpy(value, &answer, attribute <= 3 ? 4 : 8);
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
-  HOSTCUDA_ENTER;
-  HOSTCUDA_NOT_IN_CAPTURE;
-  trim(*pool, keep);
-  return kSuccess;
-}
+HOSTCUDA_SIMPLE(cuMemPoolTrimTo, (CUmemoryPool pool, size_t keep), HOSTCUDA_NOT_IN_CAPTURE; trim(*pool, keep))
 HOSTCUDA_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) {
   HOSTCUDA_ENTER;
   return kSuccess;

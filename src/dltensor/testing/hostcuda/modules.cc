@@ -368,7 +368,7 @@ HOSTCUDA_EXPORT CUresult cuFuncSetAttribute(CUfunction, int, int) { return kSucc
 HOSTCUDA_EXPORT CUresult cuKernelGetAttribute(int* value, int attribute, CUfunction kernel, CUdevice) {
   return cuFuncGetAttribute(value, attribute, kernel);
 }
-HOSTCUDA_GETTER(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int threads, size_t),
+HOSTCUDA_SIMPLE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int threads, size_t),
                 *blocks = threads > 0 ? 2048 / threads : 0)
 HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction, void*, size_t, int) {
   *threads = 1024;
@@ -379,6 +379,11 @@ HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* thread
 // The limit of every compute capability; from 7.0 on CUDA 12.1 has a larger one, if driver and compiler are that new.
 static constexpr size_t most_parameter_bytes = 4096;
 
+static bool is_launchable(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz) {
+  if (!gx || !gy || !gz || !bx || !by || !bz) return false;
+  return gx <= 2147483647u && gy <= 65535 && gz <= 65535 && bx <= 1024 && by <= 1024 && bz <= 64 && bx * by * bz <= 1024;
+}
+
 HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                         unsigned bz, unsigned, CUstream handle, void** arguments, void**) {
   if (!machine.launches) return kSuccess;
@@ -387,9 +392,7 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   HOSTCUDA_RESOLVE(handle, stream);
   // Function, stream and current context belong together.
   if (!function || function->device != stream->device || stream->device != current()->device) return kInvalidHandle;
-  if (!gx || !gy || !gz || !bx || !by || !bz) return kInvalidValue;
-  if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
-    return kInvalidValue;
+  if (!is_launchable(gx, gy, gz, bx, by, bz)) return kInvalidValue;
   if (bx * by * bz > function->most_threads) return kLaunchOutOfResources;
   if (!function->kernel) function->kernel = kernel_of(function->header, function->name, function->text, false);
   if (!function->kernel) return kNotFound;

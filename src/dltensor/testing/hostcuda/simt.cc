@@ -257,9 +257,9 @@ void run_block() {
       fiber->idle = false;
       to_fiber(fiber);
     } else if (ready) {
-      const unsigned which = block.watch ? random_below(ready) : 0;
-      Fiber* fiber = block.runnable[which];
-      block.runnable.erase(block.runnable.begin() + which);
+      const unsigned chosen = block.watch ? random_below(ready) : 0;
+      Fiber* fiber = block.runnable[chosen];
+      block.runnable.erase(block.runnable.begin() + chosen);
       to_fiber(fiber);
     } else if (!block.parked.empty()) {  // every live thread waits at the barrier: release them all, in order
       block.runnable.swap(block.parked);

@@ -371,6 +371,22 @@ HOSTCUDA_EXPORT int cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams
   });
 }
 
+// `columns` orthonormal columns, the first of them those of `x` divided by their lengths; a QR factorization has the
+// columns that x lacks.
+Matrix left_vectors(Matrix x, const std::vector<Real>& lengths, int64_t columns) {
+  for (int64_t j = 0; j < x.n; ++j)
+    for (int64_t i = 0; i < x.m; ++i)
+      x(i, j) = lengths[static_cast<size_t>(j)] > 0 ? x(i, j) / lengths[static_cast<size_t>(j)] : 0;
+  Matrix copied = x;
+  std::vector<Number> taus;
+  factor_qr(copied, taus);
+  Matrix q = reflections(copied, columns, taus);
+  for (int64_t j = 0; j < x.n; ++j)
+    if (lengths[static_cast<size_t>(j)] > 0)
+      for (int64_t i = 0; i < x.m; ++i) q(i, j) = x(i, j);
+  return q;
+}
+
 HOSTCUDA_EXPORT int cusolverDnXgesvd_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, signed char, signed char, int64_t,
                                                 int64_t, int, const void*, int64_t, int, const void*, int, const void*, int64_t,
                                                 int, const void*, int64_t, int, size_t* device_bytes, size_t* host_bytes) {
@@ -393,16 +409,7 @@ HOSTCUDA_EXPORT int cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams
     for (int64_t j = 0; j < n; ++j) store(s, type_s, j, found[static_cast<size_t>(j)]);
     *info = 0;
     if (left == 'N') return;
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < m; ++i) x(i, j) = found[static_cast<size_t>(j)] > 0 ? x(i, j) / found[static_cast<size_t>(j)] : 0;
-    Matrix copied = x;
-    std::vector<Number> taus;
-    factor_qr(copied, taus);
-    Matrix q = reflections(copied, left == 'A' ? m : n, taus);  // for columns that x lacks
-    for (int64_t j = 0; j < n; ++j)
-      if (found[static_cast<size_t>(j)] > 0)
-        for (int64_t i = 0; i < m; ++i) q(i, j) = x(i, j);
-    q.save(u, type, ldu);
+    left_vectors(x, found, left == 'A' ? m : n).save(u, type, ldu);
     Matrix adjoint(n, n);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j) adjoint(i, j) = std::conj(v(j, i));

@@ -219,12 +219,12 @@ HOSTCUDA_EXPORT CUresult cuStreamQuery(CUstream handle) {
   return done ? kSuccess : kNotReady;
 }
 
-HOSTCUDA_GETTER(cuStreamGetFlags, (CUstream handle, unsigned* flags), HOSTCUDA_RESOLVE(handle, stream); *flags = stream->flags)
-HOSTCUDA_GETTER(cuStreamGetPriority, (CUstream handle, int* priority), HOSTCUDA_RESOLVE(handle, stream);
+HOSTCUDA_SIMPLE(cuStreamGetFlags, (CUstream handle, unsigned* flags), HOSTCUDA_RESOLVE(handle, stream); *flags = stream->flags)
+HOSTCUDA_SIMPLE(cuStreamGetPriority, (CUstream handle, int* priority), HOSTCUDA_RESOLVE(handle, stream);
                 *priority = stream->priority)
-HOSTCUDA_GETTER(cuStreamGetCtx, (CUstream handle, CUcontext* context), HOSTCUDA_RESOLVE(handle, stream);
+HOSTCUDA_SIMPLE(cuStreamGetCtx, (CUstream handle, CUcontext* context), HOSTCUDA_RESOLVE(handle, stream);
                 *context = machine.contexts[stream->device].get())
-HOSTCUDA_GETTER(cuStreamGetDevice, (CUstream handle, CUdevice* device), HOSTCUDA_RESOLVE(handle, stream);
+HOSTCUDA_SIMPLE(cuStreamGetDevice, (CUstream handle, CUdevice* device), HOSTCUDA_RESOLVE(handle, stream);
                 *device = stream->device)
 HOSTCUDA_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   HOSTCUDA_ENTER;

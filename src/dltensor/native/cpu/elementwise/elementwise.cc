@@ -72,8 +72,7 @@ struct LoopBuilder {
       if (!copy(source, in, is_padded)) return no_temporary();
     }
     Operand* o = &loop_nest.in[loop_nest.inputs++];
-    const Status status = set(o, source, is_padded);
-    if (!status.ok()) return status;
+    DLT_TRY(set(o, source, is_padded));
     const bool known = type < 0 || find_pipeline(*kernels.copy, find_type(in.dtype), type, mode, &o->pipeline);
     return known ? success : undefined_for(find_type(in.dtype));
   }
@@ -150,6 +149,11 @@ Status undefined_for(int type, unsigned flags) noexcept {
 Status does_not_broadcast() noexcept { return fail(Fault::value, "the operands do not broadcast to the output"); }
 
 Status no_temporary() noexcept { return fail(Fault::memory, "no memory left for a temporary"); }
+
+Status allocate(size_t bytes, BlockRef* memory) noexcept {
+  memory->block = allocate(bytes);
+  return memory->block ? success : no_temporary();
+}
 
 namespace {
 

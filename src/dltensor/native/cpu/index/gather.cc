@@ -224,8 +224,7 @@ void run_part(Job* job, int64_t first, int64_t n, int64_t first_outer, int64_t p
   }
 }
 
-void run_task(void* context, int64_t index) {
-  Job* job = static_cast<Job*>(context);
+void run_task(Job* job, int64_t index) {
   const int64_t outer = index / job->position_tasks * job->outer_per_task;
   int64_t first = index % job->position_tasks * job->positions_per_task;
   const int64_t past = smaller(first + job->positions_per_task, job->positions);
@@ -303,18 +302,14 @@ BadIndex run_indexed(Indexed* x, Mode mode, int op, int type) {
     job.positions_per_task = larger(smaller(smaller(most_staged, task_bytes / each), job.positions), 1);
     job.outer_per_task = smaller(larger(task_bytes / (job.positions_per_task * each), 8), job.outer);
   } else {
-    // Of equal indices the last one wins: all positions of an outer index are one thread's, in order.
+    // The last of equal indices wins: all positions of an outer index are one thread's, in order.
     job.positions_per_task = job.positions;
     job.outer_per_task = smaller(larger(task_bytes / each / job.positions, 1), job.outer);
   }
   job.position_tasks = ceil_divide(job.positions, job.positions_per_task);
   const int64_t tasks = job.position_tasks * ceil_divide(job.outer, job.outer_per_task);
   // Sizes whose product would overflow have elements that share memory: such a result was never allocated.
-  if (tasks == 1 || job.outer * job.positions < share_from / each) {
-    for (int64_t k = 0; k < tasks; ++k) run_task(&job, k);
-  } else {
-    parallel(tasks, run_task, &job);
-  }
+  parallel_if(tasks > 1 && job.outer * job.positions >= share_from / each, tasks, [&](int64_t k) { run_task(&job, k); });
   return job.bad;
 }
 
@@ -333,11 +328,7 @@ BadIndex check_indices(const Indexed& x) noexcept {
   job.positions = x.count;
   job.positions_per_task = most_staged * 4;
   job.position_tasks = ceil_divide(job.positions, job.positions_per_task);
-  if (job.position_tasks <= 8) {
-    for (int64_t k = 0; k < job.position_tasks; ++k) run_task(&job, k);
-  } else {
-    parallel(job.position_tasks, run_task, &job);
-  }
+  parallel_if(job.position_tasks > 8, job.position_tasks, [&](int64_t k) { run_task(&job, k); });
   return job.bad;
 }
 

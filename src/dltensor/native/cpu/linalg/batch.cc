@@ -62,23 +62,16 @@ struct Task {
 };
 void* at(void* data, int64_t bytes) { return data == nullptr ? nullptr : static_cast<char*>(data) + bytes; }
 
-void run_task(void* context, int64_t index) {
-  auto& task = *static_cast<Task*>(context);
-  const int64_t first = index * task.step;
-  if (task.failure.fault.load() == 0) task.work(task, first, smaller(task.step, task.batch.count - first));
-}
-
 // `operations`: about how many one matrix takes.
 Status run_batch(Task& task, double operations) {
   memset(task.batch.info, 0, size_t(task.batch.count));
   const int64_t tasks = ceil_divide(task.batch.count, task.step);
   task.shared = tasks > 1 && operations * double(task.batch.count) > 1e5;
-  if (task.shared && (task.step > 1 || operations < 2e7)) {
-    parallel(tasks, run_task, &task);
-  } else {
-    task.shared = false;
-    for (int64_t i = 0; i < tasks; ++i) run_task(&task, i);
-  }
+  task.shared = task.shared && (task.step > 1 || operations < 2e7);
+  parallel_if(task.shared, tasks, [&](int64_t i) {
+    const int64_t first = i * task.step;
+    if (task.failure.fault.load() == 0) task.work(task, first, smaller(task.step, task.batch.count - first));
+  });
   const Fault fault = Fault(task.failure.fault.load());
   return fault == Fault::none ? success : fail(fault, "%s", task.failure.text);
 }
@@ -167,7 +160,7 @@ void qr_small(const Task& task, int64_t first, int64_t count) {
   save(task, a, at(task.second, first * columns * task.n * width), columns * task.n, count);
 }
 
-// Of a wide matrix, the conjugate transpose is decomposed.
+// Decomposes the conjugate transpose of a wide matrix.
 void svd_small(const Task& task, int64_t first, int64_t count) {
   Planes a, left, values, right, turned;
   const bool wide = task.m < task.n, complex = parts_of[task.kind] == 2;
@@ -273,25 +266,15 @@ void eig_large(const Task& task, int64_t first, int64_t) {
 
 // ---- determinants
 
-void finish_kind(int kind, const void* pivots, int64_t n, void* sign, void* logarithm) {
-  switch (kind) {
-    case 0:
-      return finish_determinant<float, 1>(static_cast<const float*>(pivots), n, static_cast<float*>(sign),
-                                          static_cast<float*>(logarithm));
-    case 1:
-      return finish_determinant<double, 1>(static_cast<const double*>(pivots), n, static_cast<double*>(sign),
-                                           static_cast<double*>(logarithm));
-    case 2:
-      return finish_determinant<float, 2>(static_cast<const float*>(pivots), n, static_cast<float*>(sign),
-                                          static_cast<float*>(logarithm));
-    default:
-      return finish_determinant<double, 2>(static_cast<const double*>(pivots), n, static_cast<double*>(sign),
-                                           static_cast<double*>(logarithm));
-  }
+template <class F, int PARTS>
+void finish(const void* pivots, int64_t n, void* sign, void* logarithm) {
+  finish_determinant<F, PARTS>(static_cast<const F*>(pivots), n, static_cast<F*>(sign), static_cast<F*>(logarithm));
 }
+constexpr void (*finish_kind[])(const void*, int64_t, void*, void*) = {finish<float, 1>, finish<double, 1>, finish<float, 2>,
+                                                                       finish<double, 2>};
 
 void finish_one(const Task& task, int64_t i, const void* pivots) {
-  finish_kind(task.kind, pivots, task.n, at(task.out, i * width_of[task.kind]), at(task.second, i * part_width_of[task.kind]));
+  finish_kind[task.kind](pivots, task.n, at(task.out, i * width_of[task.kind]), at(task.second, i * part_width_of[task.kind]));
 }
 
 // The products of a kernel for real matrices, where all of them are right.
@@ -374,26 +357,27 @@ Status eig(const Batch& batch, int64_t n, const void* a, void* values, void* vec
   return start(task, false, nullptr, eig_large, 30 * cube(n));
 }
 
+namespace {
+
+// A sum of products by 0 is 0, or NaN where one is not finite.
+template <class F>
+bool are_finite(const F* x, int64_t n) {
+  constexpr int lanes = 64 / int(sizeof(F));
+  F sums[lanes] = {};
+  for (int64_t i = 0; i + lanes <= n; i += lanes)
+    for (int k = 0; k < lanes; ++k) sums[k] += x[i + k] * 0;
+  for (int64_t i = n / lanes * lanes; i < n; ++i) sums[0] += x[i] * 0;
+  for (int k = 1; k < lanes; ++k) sums[0] += sums[k];
+  return sums[0] == 0;
+}
+
+}  // namespace
+
 bool all_finite(int type, int64_t n, const void* a) noexcept {
   const int kind = kind_of(type);
   const int64_t numbers = n * parts_of[kind];
-  // A sum of products by 0 is 0, or NaN where one is not finite.
-  if (part_width_of[kind] == 4) {
-    float sums[16] = {};
-    const float* x = static_cast<const float*>(a);
-    for (int64_t i = 0; i + 16 <= numbers; i += 16)
-      for (int k = 0; k < 16; ++k) sums[k] += x[i + k] * 0;
-    for (int64_t i = numbers / 16 * 16; i < numbers; ++i) sums[0] += x[i] * 0;
-    for (int k = 1; k < 16; ++k) sums[0] += sums[k];
-    return sums[0] == 0;
-  }
-  double sums[8] = {};
-  const double* x = static_cast<const double*>(a);
-  for (int64_t i = 0; i + 8 <= numbers; i += 8)
-    for (int k = 0; k < 8; ++k) sums[k] += x[i + k] * 0;
-  for (int64_t i = numbers / 8 * 8; i < numbers; ++i) sums[0] += x[i] * 0;
-  for (int k = 1; k < 8; ++k) sums[0] += sums[k];
-  return sums[0] == 0;
+  return part_width_of[kind] == 4 ? are_finite(static_cast<const float*>(a), numbers)
+                                  : are_finite(static_cast<const double*>(a), numbers);
 }
 
 Status cpu::factor(const FactorCall& call, const EngineOperand& a, const EngineOperand* out, const EngineOperand* second,

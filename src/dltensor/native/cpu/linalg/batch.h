@@ -58,6 +58,5 @@ DLT_API bool all_finite(int type, int64_t n, const void* a) noexcept;
 // Loads a LAPACK with Fortran's names and 32-bit integers, as set_blas() does. Without one, svd and eigh take up to 8 x 8
 // only, and eig nothing.
 DLT_API bool set_lapack(const char* path) noexcept;
-DLT_API bool has_lapack() noexcept;
 
 }  // namespace dlt

@@ -29,24 +29,13 @@ struct Blas {
 Blas found;
 std::atomic<const Blas*> in_use{nullptr};
 
-// scipy-openblas32 prefixes its symbols; a system BLAS does not.
-void* find(void* library, const char* name) {
-  const char* const prefixes[] = {"scipy_", ""};
-  for (const char* prefix : prefixes) {
-    char symbol[64];
-    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
-    if (void* address = os::find_symbol(library, symbol)) return address;
-  }
-  return nullptr;
-}
-
 template <class F>
 bool find_into(F* pointer, void* library, const char* name) {
-  *pointer = reinterpret_cast<F>(find(library, name));
+  *pointer = reinterpret_cast<F>(find_in_blas(library, "", name));
   return *pointer != nullptr;
 }
 
-// How a BLAS may read it: 111 by rows, 112 by columns, 0 not at all.
+// The order in which a BLAS may read it: 111 by rows, 112 by columns, 0 not at all.
 int order_of(const Matrix& m, int64_t width, int* step) {
   const auto fits = [&](int64_t inner, int64_t outer, int64_t inner_extent, int64_t outer_extent) {
     if (inner_extent > 1 && inner != width) return false;
@@ -97,8 +86,7 @@ struct Shares {
   std::atomic<bool> refused{false};
 };
 
-void run_share(void* context, int64_t index) {
-  auto& shares = *static_cast<Shares*>(context);
+void run_share(Shares& shares, int64_t index) {
   Product q = *shares.p;
   const int64_t at = index * shares.step;
   if (shares.by_rows) {
@@ -114,6 +102,15 @@ void run_share(void* context, int64_t index) {
 }
 
 }  // namespace
+
+void* find_in_blas(void* library, const char* letter, const char* name) noexcept {
+  for (const char* prefix : {"scipy_", ""}) {
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "%s%s%s", prefix, letter, name);
+    if (void* address = os::find_symbol(library, symbol)) return address;
+  }
+  return nullptr;
+}
 
 bool has_blas() noexcept { return in_use.load(std::memory_order_acquire) != nullptr; }
 
@@ -146,7 +143,7 @@ bool multiply_blas(const Product& p) noexcept {
   const int64_t pieces = p.work() >= int64_t(1) << 30 ? threads * 2 : threads;
   if (threads < 2 || p.work() < int64_t(1) << 22 || extent < pieces * 32) return multiply_once(*blas, p);
   shares.step = ceil_divide(ceil_divide(extent, pieces), 16) * 16;
-  parallel(ceil_divide(extent, shares.step), run_share, &shares);
+  parallel(ceil_divide(extent, shares.step), [&](int64_t i) { run_share(shares, i); });
   return !shares.refused.load();
 }
 

@@ -12,4 +12,7 @@ bool prefers_blas(const Product& p) noexcept;
 // accumulation dtype.
 bool multiply_blas(const Product& p) noexcept;
 
+// A function of a BLAS or LAPACK, or null. scipy-openblas32 prefixes its symbols; a system's library does not.
+void* find_in_blas(void* library, const char* letter, const char* name) noexcept;
+
 }  // namespace dlt

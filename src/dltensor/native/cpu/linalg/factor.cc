@@ -30,29 +30,16 @@ int64_t half(int64_t n, int64_t unit) { return ceil_divide(ceil_divide(n, 2), un
 
 // ---- triangles
 
-template <class T>
-struct Strips {
-  Part<T> t, b;
-  bool backward, unit;
-};
-template <class T>
-void substitute_strip(void* context, int64_t index) {
-  const auto& s = *static_cast<const Strips<T>*>(context);
-  const int64_t first = index * strip, columns = smaller(strip, s.b.columns - first);
-  loops<T>().substitute(s.t.data, s.t.row, s.t.column, s.b.data + first, s.b.row, s.b.rows, columns, s.backward, s.unit);
-}
-
 // Solves t x = b in place for a lower triangle, or an upper one `backward`. With `unit` the diagonal is 1 and t is negated;
 // without, x becomes negated.
 template <class T>
 Status substitute(Part<T> t, Part<T> b, bool backward, bool unit) {
   const int64_t n = t.rows;
   if (n <= leaf) {
-    Strips<T> strips{t, b, backward, unit};
-    const int64_t count = ceil_divide(b.columns, strip);
-    if (count > 1 && n * n * b.columns >= strip_work) parallel(count, substitute_strip<T>, &strips);
-    else
-      for (int64_t i = 0; i < count; ++i) substitute_strip<T>(&strips, i);
+    parallel_if(n * n * b.columns >= strip_work, ceil_divide(b.columns, strip), [&](int64_t i) {
+      const int64_t first = i * strip, columns = smaller(strip, b.columns - first);
+      loops<T>().substitute(t.data, t.row, t.column, b.data + first, b.row, n, columns, backward, unit);
+    });
     return success;
   }
   const int64_t k = half(n, leaf), rest = n - k;
@@ -138,21 +125,15 @@ struct Blocks {
     const int64_t top = done == 0 ? 0 : (done - 1) / width * width;
     if (right) return done == 0 ? success : update(b.at(top, column, a.rows - top, columns));
     if (columns == 0) return success;
-    const Part<T> mine = a.at(top, column, a.rows - top, columns);
-    if (done == 0) copy(mine, from.at(0, column, a.rows, columns));
-    else DLT_TRY(update(mine));
+    const Part<T> target = a.at(top, column, a.rows - top, columns);
+    if (done == 0) copy(target, from.at(0, column, a.rows, columns));
+    else DLT_TRY(update(target));
     return index == 0 ? factor(done, columns) : success;
   }
 };
-template <class T>
-void run_block(void* context, int64_t index) {
-  auto& blocks = *static_cast<Blocks<T>*>(context);
-  if (!blocks.run(index).ok()) blocks.failed.store(true);
-}
 // Exchanges the rows of a factored block as the blocks to its right did.
 template <class T>
-void swap_block(void* context, int64_t index) {
-  const auto& blocks = *static_cast<const Blocks<T>*>(context);
+void swap_block(const Blocks<T>& blocks, int64_t index) {
   const int64_t column = index * blocks.width, n = blocks.a.columns;
   for (int64_t first = column + blocks.width; first < n; first += blocks.width)
     swap_rows(blocks.a.at(first, column, n - first, blocks.width), blocks.pivots + first, 0, smaller(blocks.width, n - first));
@@ -176,13 +157,13 @@ struct Lu {
     const KeepAwake awake(n > width);
     for (;; blocks.done += blocks.next()) {
       const int64_t count = 1 + blocks.strips() + (blocks.done > 0 ? ceil_divide(b.columns, system_strip) : 0);
-      if (n * n * (n + b.columns) >= strip_work) parallel(count, run_block<T>, &blocks);
-      else
-        for (int64_t i = 0; i < count; ++i) run_block<T>(&blocks, i);
+      parallel_if(n * n * (n + b.columns) >= strip_work, count, [&](int64_t i) {
+        if (!blocks.run(i).ok()) blocks.failed.store(true);
+      });
       if (blocks.failed.load()) return no_temporary();  // a text set by another thread is not seen by this one
       if (blocks.done == n) break;
     }
-    if (whole && n > width) parallel(ceil_divide(n, width) - 1, swap_block<T>, &blocks);
+    if (whole && n > width) parallel(ceil_divide(n, width) - 1, [&](int64_t i) { swap_block(blocks, i); });
     for (int64_t c = width; c < n; ++c) pivots[c] += c / width * width;
     *singular = blocks.singular.load();
     return success;
@@ -211,17 +192,11 @@ struct Systems {
   }
 };
 template <class T>
-void solve_strip(void* context, int64_t index) {
-  auto& systems = *static_cast<Systems<T>*>(context);
-  if (!systems.solve(index * system_strip).ok()) systems.failed.store(true);
-}
-template <class T>
 Status solve_strips(Part<T> lu, Part<T> x, bool unit) {
   Systems<T> systems{lu, x, unit};
-  const int64_t count = ceil_divide(x.columns, system_strip);
-  if (x.rows * x.rows * x.columns >= strip_work) parallel(count, solve_strip<T>, &systems);
-  else
-    for (int64_t i = 0; i < count; ++i) solve_strip<T>(&systems, i);
+  parallel_if(x.rows * x.rows * x.columns >= strip_work, ceil_divide(x.columns, system_strip), [&](int64_t i) {
+    if (!systems.solve(i * system_strip).ok()) systems.failed.store(true);
+  });
   return systems.failed.load() ? no_temporary() : success;
 }
 
@@ -232,18 +207,6 @@ Status solve(int64_t n, int64_t k, const void* a, void* b, bool* singular) {
   const Part<T> x{static_cast<T*>(b), n, k, k};
   DLT_TRY(lu.factor(n, a, singular, x));
   return *singular ? success : solve_strips(lu.a, x, false);
-}
-
-template <class T>
-struct Columns {
-  Part<T> to, from;
-  const int64_t* place;  // in `to`, by the column in `from`
-};
-template <class T>
-void place_columns(void* context, int64_t index) {
-  const auto& c = *static_cast<const Columns<T>*>(context);
-  for (int64_t i = index * block; i < smaller((index + 1) * block, c.to.rows); ++i)
-    for (int64_t j = 0; j < c.to.columns; ++j) c.to[i][c.place[j]] = c.from[i][j];
 }
 
 template <class T>
@@ -261,8 +224,11 @@ Status inverse(int64_t n, const void* a, void* out, bool* singular) {
   DLT_TRY(solve_strips(lu.a, x, true));
   for (int64_t i = 0; i < n; ++i) place[i] = i;
   for (int64_t c = 0; c < n; ++c) std::swap(place[c], place[lu.pivots[c]]);
-  Columns<T> columns{{static_cast<T*>(out), n, n, n}, x, place.get()};
-  parallel(ceil_divide(n, block), place_columns<T>, &columns);
+  const Part<T> to{static_cast<T*>(out), n, n, n};
+  parallel(ceil_divide(n, block), [&](int64_t k) {
+    for (int64_t i = k * block; i < smaller((k + 1) * block, n); ++i)
+      for (int64_t j = 0; j < n; ++j) to[i][place[size_t(j)]] = x[i][j];
+  });
   return success;
 }
 

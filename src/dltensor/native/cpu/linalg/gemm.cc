@@ -21,7 +21,6 @@
 #include "native/memory/block.h"
 
 namespace dlt {
-namespace {
 
 DLTensor tensor_of(const Matrix& m, int type, int64_t* shape, int64_t* strides) {
   const int64_t width = type_table[type].bytes;
@@ -31,6 +30,8 @@ DLTensor tensor_of(const Matrix& m, int type, int64_t* shape, int64_t* strides) 
   strides[1] = m.column / width;
   return {m.data, {kDLCPU, 0}, 2, type_table[type].dtype, shape, strides, 0};
 }
+
+namespace {
 
 // Up to this size the kernel reads its operands in place: b, or 256 bytes of each of its rows, stays in L1.
 constexpr int64_t most_rows = 128, most_depth = 256, most_row_bytes = 256, most_b_bytes = 40 << 10;
@@ -44,8 +45,7 @@ bool is_near(int64_t rows, int64_t columns, int64_t depth, int64_t width) {
 Status multiply_copies(const Product& p, bool* done) {
   const int64_t size_a = p.a.rows * p.a.columns * p.width, size_b = p.b.rows * p.b.columns * p.width;
   BlockRef memory;
-  memory.block = allocate(size_t(size_a + size_b));
-  if (memory.block == nullptr) return no_temporary();
+  DLT_TRY(allocate(size_t(size_a + size_b), &memory));
   Product q = p;
   q.operand_type = p.type;
   q.a = {static_cast<char*>(memory.block->data), p.a.rows, p.a.columns, p.a.columns * p.width, p.width};
@@ -73,8 +73,7 @@ Status multiply(const Product& p) {
   if (prefers_blas(p)) {
     bool done = multiply_blas(p);
     if (!done && (p.type == type_float32 || p.type == type_float64)) {
-      const Status status = multiply_copies(p, &done);
-      if (!status.ok()) return status;
+      DLT_TRY(multiply_copies(p, &done));
     }
     if (done) return success;
   }
@@ -100,13 +99,11 @@ Status finish_scaled(const DLTensor& c, const DLTensor& product, int type, const
   }
   if (!is_number(alpha, 1)) {
     const DLTensor* operands[] = {&product, &scalar[0]};
-    const Status status = run(op_multiply, 0, type, operands, product, 0);
-    if (!status.ok()) return status;
+    DLT_TRY(run(op_multiply, 0, type, operands, product, 0));
   }
   if (!is_number(beta, 0)) {
     const DLTensor* operands[] = {&scalar[1], &c, &product};
-    const Status status = run(op_fma, 0, type, operands, product, 0);
-    if (!status.ok()) return status;
+    DLT_TRY(run(op_fma, 0, type, operands, product, 0));
   }
   return cast(c, product, {}, 0);
 }
@@ -275,8 +272,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   int64_t strides[max_dims];
   DLTensor result = c;
   if (!in_place) {
-    memory.block = allocate(size_t(numel(c.ndim, c.shape) * width));
-    if (memory.block == nullptr) return no_temporary();
+    DLT_TRY(allocate(size_t(numel(c.ndim, c.shape) * width), &memory));
     contiguous_strides(c.ndim, c.shape, strides);
     result.data = memory.block->data;
     result.strides = strides;

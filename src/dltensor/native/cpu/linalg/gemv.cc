@@ -22,7 +22,7 @@ namespace {
 
 // Bytes from which a second thread pays: always, and where calls follow one another.
 constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
-// Of a piece. Pieces of contiguous columns end at multiples of a cache line.
+// Bytes of a piece. Pieces of contiguous columns end at multiples of a cache line.
 constexpr int64_t piece_bytes = 128 << 10, line_bytes = 64;
 
 // c[r] = sum of m[r, k] * v[k], or v[r, k] with a vector for each row.
@@ -51,8 +51,7 @@ Matrix packed(const Pieces& all, const Matrix& part, bool in_columns, BlockRef* 
   return {to, part.rows, part.columns, part.columns * all.width, all.width};
 }
 
-void multiply_piece(void* context, int64_t index) {
-  auto& all = *static_cast<Pieces*>(context);
+void multiply_piece(Pieces& all, int64_t index) {
   const int64_t row = index % all.row_pieces * all.rows, rows = smaller(all.rows, all.m.rows - row);
   const int64_t block = index / all.row_pieces * all.blocks, k = block * vector_block;
   const int64_t depth = smaller(all.blocks * vector_block, all.m.columns - k);
@@ -101,7 +100,7 @@ Status multiply_pieces(Pieces& all) {
   const bool shared = threads > 1 && (bytes >= share_from || (bytes >= share_awake_from && in_succession()));
   BlockRef sums;
   if (blocks > 1) {
-    if ((sums.block = allocate(size_t(blocks * all.m.rows * all.width))) == nullptr) return no_temporary();
+    DLT_TRY(allocate(size_t(blocks * all.m.rows * all.width), &sums));
     all.c = static_cast<char*>(sums.block->data);
     all.c_step = all.width;
     all.c_block = all.m.rows * all.width;
@@ -117,9 +116,7 @@ Status multiply_pieces(Pieces& all) {
     all.packs_v = false;
   }
   const int64_t count = all.row_pieces * ceil_divide(blocks, all.blocks);
-  if (shared) parallel(count, multiply_piece, &all);
-  else
-    for (int64_t i = 0; i < count; ++i) multiply_piece(&all, i);
+  parallel_if(shared, count, [&](int64_t i) { multiply_piece(all, i); });
   if (all.failed.load()) return no_temporary();
   if (blocks > 1) add_blocks(all, blocks, c, c_step);
   return success;

@@ -15,6 +15,7 @@
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/linalg/batch.h"
+#include "native/cpu/linalg/blas.h"
 #include "native/memory/block.h"
 #include "native/os/library.h"
 
@@ -34,15 +35,6 @@ struct Library {
 };
 Library found;
 std::atomic<const Library*> in_use{nullptr};
-
-void* find(void* library, const char* letter, const char* name) {
-  for (const char* prefix : {"scipy_", ""}) {
-    char symbol[64];
-    snprintf(symbol, sizeof symbol, "%s%s%s", prefix, letter, name);
-    if (void* address = os::find_symbol(library, symbol)) return address;
-  }
-  return nullptr;
-}
 
 Status missing() { return fail(Fault::device, "no LAPACK is loaded; install scipy-openblas32"); }
 
@@ -98,8 +90,6 @@ void conjugate_all(int kind, void* data, int64_t count) {
 
 }  // namespace
 
-bool has_lapack() noexcept { return in_use.load(std::memory_order_acquire) != nullptr; }
-
 bool set_lapack(const char* path) noexcept {
   in_use.store(nullptr);
   if (path == nullptr) return true;
@@ -107,16 +97,16 @@ bool set_lapack(const char* path) noexcept {
   if (library == nullptr) return false;
   const char* const letters[] = {"s", "d", "c", "z"};
   for (int kind = 0; kind < 4; ++kind) {
-    found.syevd[kind] = find(library, letters[kind], is_kind_complex(kind) ? "heevd_" : "syevd_");
-    found.gesdd[kind] = find(library, letters[kind], "gesdd_");
-    found.geev[kind] = find(library, letters[kind], "geev_");
+    found.syevd[kind] = find_in_blas(library, letters[kind], is_kind_complex(kind) ? "heevd_" : "syevd_");
+    found.gesdd[kind] = find_in_blas(library, letters[kind], "gesdd_");
+    found.geev[kind] = find_in_blas(library, letters[kind], "geev_");
     if (!found.syevd[kind] || !found.gesdd[kind] || !found.geev[kind]) return false;
     if (is_kind_complex(kind)) continue;
-    found.bdsdc[kind] = find(library, letters[kind], "bdsdc_");
-    found.stedc[kind] = find(library, letters[kind], "stedc_");
+    found.bdsdc[kind] = find_in_blas(library, letters[kind], "bdsdc_");
+    found.stedc[kind] = find_in_blas(library, letters[kind], "stedc_");
     if (!found.bdsdc[kind] || !found.stedc[kind]) return false;
   }
-  found.set_threads = reinterpret_cast<void (*)(int)>(find(library, "", "openblas_set_num_threads"));
+  found.set_threads = reinterpret_cast<void (*)(int)>(find_in_blas(library, "", "openblas_set_num_threads"));
   in_use.store(&found, std::memory_order_release);
   lapack::set_threads(1);  // more are for single large matrices
   return true;

@@ -80,27 +80,19 @@ F norm(const F* a, int64_t n) {
   return F(ldexp(sqrt(sum), first));
 }
 
-struct Rows {
-  int type;
-  int64_t n;
-  const char* a;
-  char* out;
-};
-
-void norm_row(void* context, int64_t r) {
-  const Rows& rows = *static_cast<const Rows*>(context);
-  const bool narrow = rows.type == type_float32 || rows.type == type_complex64;
-  const int64_t numbers = rows.n * (rows.type == type_complex64 || rows.type == type_complex128 ? 2 : 1);
-  if (narrow) reinterpret_cast<float*>(rows.out)[r] = norm(reinterpret_cast<const float*>(rows.a) + r * numbers, numbers);
-  else reinterpret_cast<double*>(rows.out)[r] = norm(reinterpret_cast<const double*>(rows.a) + r * numbers, numbers);
+template <class F>
+void norms_of(const void* a, int64_t rows, int64_t numbers, bool shared, void* out) {
+  parallel_if(shared, rows,
+              [=](int64_t r) { static_cast<F*>(out)[r] = norm(static_cast<const F*>(a) + r * numbers, numbers); });
 }
 
 }  // namespace
 
 void norm_rows(int type, int64_t rows, int64_t n, const void* a, void* out) noexcept {
-  Rows work{type, n, static_cast<const char*>(a), static_cast<char*>(out)};
-  if (rows > 1 && rows * n >= shared_elements) return parallel(rows, norm_row, &work);
-  for (int64_t r = 0; r < rows; ++r) norm_row(&work, r);
+  const int64_t numbers = n * (type == type_complex64 || type == type_complex128 ? 2 : 1);
+  const bool shared = rows > 1 && rows * n >= shared_elements;
+  if (type == type_float32 || type == type_complex64) norms_of<float>(a, rows, numbers, shared, out);
+  else norms_of<double>(a, rows, numbers, shared, out);
 }
 
 }  // namespace dlt

@@ -15,7 +15,7 @@
 namespace dlt {
 namespace {
 
-// Of b, what is packed at a time; of that, what one call of the kernel reads; rows of c that the kernel takes without a
+// The part of b that is packed at a time; the part of that which one call of the kernel reads; rows of c that the kernel takes without a
 // rest.
 constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
 constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
@@ -33,14 +33,14 @@ constexpr int64_t most_pitch = 1024;
 struct Panels {
   const Product* p;
   int64_t column = 0, columns = 0, k = 0, depth = 0;  // the block of b
-  int64_t width = 0, count = 0;                       // of a panel, in columns; panels of one step
-  int64_t rows = 0;                                   // of a piece of c
-  int64_t groups = 0, group = 0;                      // a piece has one of so many groups of so many panels
-  size_t most_bytes = 0;                              // of a packed block
-  bool packs_alone = false;                           // each thread for itself
-  Block* packed[most_threads] = {};                   // by lane, or for all at 0
-  char* memory = nullptr;                             // in their place
-  int64_t packed_for[most_threads] = {};              // the block, counted from 0
+  int64_t width = 0, count = 0;  // of a panel, in columns; panels of one step
+  int64_t rows = 0;  // of a piece of c
+  int64_t groups = 0, group = 0;  // a piece has one of so many groups of so many panels
+  size_t most_bytes = 0;  // of a packed block
+  bool packs_alone = false;  // each thread for itself
+  Block* packed[most_threads] = {};  // by lane, or for all at 0
+  char* memory = nullptr;  // in their place
+  int64_t packed_for[most_threads] = {};  // the block, counted from 0
   int64_t block = 0;
   std::atomic<bool> failed{false};
 
@@ -61,8 +61,6 @@ void pack_panel(const Panels& panels, int slot, int64_t index) {
   (void)pack(from, p.operand_type, panels.at(slot, step, panel), p.type);
 }
 
-void pack_shared(void* context, int64_t index) { pack_panel(*static_cast<const Panels*>(context), 0, index); }
-
 // The packed block that this thread reads, or -1 without memory for it.
 int packed_slot(Panels& panels) {
   if (!panels.packs_alone) return 0;
@@ -79,8 +77,7 @@ int packed_slot(Panels& panels) {
 }
 
 // Some rows of c, in the columns of one group.
-void multiply_piece(void* context, int64_t index) {
-  auto& panels = *static_cast<Panels*>(context);
+void multiply_piece(Panels& panels, int64_t index) {
   const Product& p = *panels.p;
   const int64_t row = index / panels.groups * panels.rows, rows = smaller(panels.rows, p.c.rows - row);
   const int64_t first = index % panels.groups * panels.group, end = smaller(first + panels.group, panels.count);
@@ -109,24 +106,18 @@ void multiply_piece(void* context, int64_t index) {
   if (memory != nullptr) release(memory);
 }
 
-void each(bool shared, int64_t count, void (*work)(void*, int64_t), void* context) {
-  if (shared) return parallel(count, work, context);
-  for (int64_t i = 0; i < count; ++i) work(context, i);
-}
-
-// Where no thread has to be woken, each takes columns, all rows of them: no block of b is packed twice.
+// If no thread has to be woken, each takes columns, all rows of them: no block of b is packed twice.
 struct Columns {
   const Product* p;
   int64_t columns, depth;  // of a block
-  int64_t threads;         // whose blocks are parts of `memory`: a thread finds the one that is still in its cache
+  int64_t threads;  // whose blocks are parts of `memory`: a thread finds the one that is still in its cache
   char* memory;
   std::atomic<bool> failed{false};
 
   int64_t bytes() const { return ceil_divide(columns * depth * p->width, 4096) * 4096; }
 };
 
-void multiply_columns(void* context, int64_t index) {
-  auto& all = *static_cast<Columns*>(context);
+void multiply_columns(Columns& all, int64_t index) {
   const Product& p = *all.p;
   Panels panels{&p};
   panels.width = panel_bytes / p.width;
@@ -141,7 +132,7 @@ void multiply_columns(void* context, int64_t index) {
   for (panels.k = 0; panels.k < p.a.columns; panels.k += all.depth) {
     panels.depth = smaller(all.depth, p.a.columns - panels.k);
     for (int64_t i = 0; i < panels.steps() * panels.count; ++i) pack_panel(panels, 0, i);
-    for (int64_t i = 0; i < ceil_divide(p.c.rows, panels.rows); ++i) multiply_piece(&panels, i);
+    for (int64_t i = 0; i < ceil_divide(p.c.rows, panels.rows); ++i) multiply_piece(panels, i);
   }
   if (panels.failed.load()) all.failed.store(true);
 }
@@ -169,9 +160,9 @@ Status multiply_blocks(const Product& p, int64_t threads) {
   if (panels.groups == 1 && threads > 1 && is_even && workers_are_awake()) {
     Columns all{&p, smaller(columns, all_panels / threads * panels.width), depth, threads, nullptr};
     BlockRef memory;
-    if ((memory.block = allocate(size_t(threads * all.bytes()))) == nullptr) return no_temporary();
+    DLT_TRY(allocate(size_t(threads * all.bytes()), &memory));
     all.memory = static_cast<char*>(memory.block->data);
-    parallel(ceil_divide(p.c.columns, all.columns), multiply_columns, &all);
+    parallel(ceil_divide(p.c.columns, all.columns), [&](int64_t i) { multiply_columns(all, i); });
     return all.failed.load() ? no_temporary() : success;
   }
   const bool packs_shared = !panels.packs_alone && !is_panel;
@@ -182,8 +173,8 @@ Status multiply_blocks(const Product& p, int64_t threads) {
     for (panels.k = 0; panels.k < p.a.columns; panels.k += depth, ++panels.block) {
       panels.depth = smaller(depth, p.a.columns - panels.k);
       if (is_panel) panels.memory = p.b.data + panels.k * p.b.row;
-      if (packs_shared) each(threads > 1, panels.steps() * panels.count, pack_shared, &panels);
-      each(threads > 1, row_pieces * panels.groups, multiply_piece, &panels);
+      if (packs_shared) parallel_if(threads > 1, panels.steps() * panels.count, [&](int64_t i) { pack_panel(panels, 0, i); });
+      parallel_if(threads > 1, row_pieces * panels.groups, [&](int64_t i) { multiply_piece(panels, i); });
     }
   }
   for (Block* memory : panels.packed)
@@ -196,7 +187,7 @@ Status multiply_blocks(const Product& p, int64_t threads) {
 struct Parts {
   const Product* p;
   int64_t depth;  // of a part
-  char* memory;   // for the sums of all but the first
+  char* memory;  // for the sums of all but the first
   int64_t bytes;  // of these sums
   std::atomic<bool> failed{false};
 
@@ -206,8 +197,7 @@ struct Parts {
   }
 };
 
-void multiply_part(void* context, int64_t index) {
-  auto& parts = *static_cast<Parts*>(context);
+void multiply_part(Parts& parts, int64_t index) {
   Product p = *parts.p;
   const int64_t k = index * parts.depth, depth = smaller(parts.depth, p.a.columns - k);
   p.a = p.a.part(0, k, p.a.rows, depth);
@@ -217,30 +207,21 @@ void multiply_part(void* context, int64_t index) {
   if (!multiply_blocks(p, 1).ok()) parts.failed.store(true);
 }
 
-DLTensor tensor_of(const Matrix& m, int type, int64_t* layout) {
-  layout[0] = m.rows;
-  layout[1] = m.columns;
-  layout[2] = m.row / type_table[type].bytes;
-  layout[3] = 1;
-  return {m.data, {kDLCPU, 0}, 2, type_table[type].dtype, layout, layout + 2, 0};
-}
-
 Status multiply_parts(const Product& p, int64_t count, bool shared) {
   Parts parts{&p, ceil_divide(ceil_divide(p.a.columns, count), depth_step) * depth_step, nullptr,
               p.c.rows * p.c.columns * p.width};
   count = ceil_divide(p.a.columns, parts.depth);
   BlockRef memory;
-  if ((memory.block = allocate(size_t((count - 1) * parts.bytes))) == nullptr) return no_temporary();
+  DLT_TRY(allocate(size_t((count - 1) * parts.bytes), &memory));
   parts.memory = static_cast<char*>(memory.block->data);
-  each(shared, count, multiply_part, &parts);
+  parallel_if(shared, count, [&](int64_t i) { multiply_part(parts, i); });
   if (parts.failed.load()) return no_temporary();
-  int64_t layouts[2][4];
-  const DLTensor c = tensor_of(p.c, p.type, layouts[0]);
+  int64_t shape[4], strides[4];
+  const DLTensor c = tensor_of(p.c, p.type, shape, strides);
   for (int64_t i = 1; i < count; ++i) {
-    const DLTensor sums = tensor_of(parts.sums(i), p.type, layouts[1]);
+    const DLTensor sums = tensor_of(parts.sums(i), p.type, shape + 2, strides + 2);
     const DLTensor* operands[] = {&c, &sums};
-    const Status status = run(op_add, 0, p.type, operands, c, 0);
-    if (!status.ok()) return status;
+    DLT_TRY(run(op_add, 0, p.type, operands, c, 0));
   }
   return success;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One product of two matrices, as passed to panels.cc and blas.cc.
+// One product of two matrices, as passed to packing.cc and blas.cc.
 #pragma once
 #include "native/cpu/linalg/kernels.h"
 #include "native/status.h"
@@ -38,5 +38,8 @@ Status add_product(const Product& p) noexcept;
 
 // Writes `m`, of dtype `from`, to contiguous rows of dtype `to`.
 Status pack(const Matrix& m, int from, void* out, int to);
+
+// The matrix as a tensor, whose two extents and strides are written to `shape` and `strides`.
+DLTensor tensor_of(const Matrix& m, int type, int64_t* shape, int64_t* strides);
 
 }  // namespace dlt

@@ -186,11 +186,6 @@ void store_steps(const StepsJob& job, int64_t from, int64_t to) {
   }
 }
 
-void store_steps_chunk(void* context, int64_t index) {
-  const auto& job = *static_cast<const StepsJob*>(context);
-  store_steps(job, index * chunk, smaller((index + 1) * chunk, job.count));
-}
-
 struct RampJob {
   char* base;
   int64_t at, every, count;
@@ -324,26 +319,26 @@ void store_ramp(const RampJob& job, int64_t from, int64_t to) {
   }
 }
 
-void store_ramp_chunk(void* context, int64_t index) {
-  const auto& job = *static_cast<const RampJob*>(context);
-  store_ramp(job, index * chunk, smaller((index + 1) * chunk, job.count));
+// Calls store(job, from, to) for chunks of the elements of a job.
+template <class Job>
+void in_chunks(const Job& job, void (*store)(const Job& job, int64_t from, int64_t to)) {
+  if (job.count <= chunk) return store(job, 0, job.count);
+  parallel(ceil_divide(job.count, chunk), [&](int64_t k) { store(job, k * chunk, smaller((k + 1) * chunk, job.count)); });
 }
 
 }  // namespace
 
 bool fill_steps(void* base, int64_t count, DLDataType dtype, bool padded, const Steps& steps) {
-  StepsJob job{static_cast<char*>(base), count, dtype, find_type(dtype), padded, steps};
+  const StepsJob job{static_cast<char*>(base), count, dtype, find_type(dtype), padded, steps};
   if (job.type < 0) return false;
-  if (count <= chunk) store_steps(job, 0, count);
-  else parallel(ceil_divide(count, chunk), store_steps_chunk, &job);
+  in_chunks(job, store_steps);
   return true;
 }
 
 bool fill_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {
-  RampJob job{static_cast<char*>(base), at, every, count, dtype, find_type(dtype), padded, ramp};
+  const RampJob job{static_cast<char*>(base), at, every, count, dtype, find_type(dtype), padded, ramp};
   if (job.type < 0 || type_table[job.type].kind == Kind::complex) return false;
-  if (count <= chunk) store_ramp(job, 0, count);
-  else parallel(ceil_divide(count, chunk), store_ramp_chunk, &job);
+  in_chunks(job, store_ramp);
   return true;
 }
 

@@ -326,7 +326,7 @@ R end_deviations(const OneResult& one, const void* states, int64_t capacity, int
     const double center = magnitude_of(pass.centers[one.index * parts + k]);
     farthest = center > farthest ? center : farthest;
   }
-  // Whatever is decided by the variance is decided by its rounded value, which does not depend on the order of additions.
+  // Decisions depend on the rounded variance, which does not depend on the order of additions.
   Quotient q{};
   double variance;
   const double rough = (w[high] + w[low]) / divisor;
@@ -410,16 +410,9 @@ void end_results(const ReducePass& pass, const void* states, int64_t capacity, i
     case End::plain: return pass.reducer->end(results, states, capacity, n);
     case End::wide_sum:
       switch (pass.result) {
-#define DLT_CASE(name, type) \
+#define DLT_CASE(type, name) \
   case type_##name: return clamp_sums<type>(states, capacity, n, results);
-        DLT_CASE(int8, int8_t)
-        DLT_CASE(int16, int16_t)
-        DLT_CASE(int32, int32_t)
-        DLT_CASE(int64, int64_t)
-        DLT_CASE(uint8, uint8_t)
-        DLT_CASE(uint16, uint16_t)
-        DLT_CASE(uint32, uint32_t)
-        DLT_CASE(uint64, uint64_t)
+        DLT_INTEGER_TYPES(DLT_CASE)
 #undef DLT_CASE
         default:
           for (int64_t c = 0; c < n; ++c) static_cast<uint8_t*>(results)[c] = wide_at(states, capacity, c) != 0;

@@ -182,15 +182,14 @@ struct ResultArray {
   BlockRef memory;
   int64_t strides[max_dims];
   DLTensor tensor;
-  bool allocate_for(const DLTensor& out, int type, int64_t each) {
-    memory.block = allocate(size_t(numel(out.ndim, out.shape) * each + 16));
-    if (memory.block == nullptr) return false;
+  Status allocate_for(const DLTensor& out, int type) {
+    DLT_TRY(allocate(size_t(numel(out.ndim, out.shape) * type_table[type].bytes + 16), &memory));
     contiguous_strides(out.ndim, out.shape, strides);
     tensor = out;
     tensor.strides = strides;
     tensor.dtype = type_table[type].dtype;
     tensor.data = memory.block->data;
-    return true;
+    return success;
   }
 };
 
@@ -223,21 +222,18 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
   }
   ResultArray counts, centers;
   if (mask != nullptr && choice.end != End::plain && choice.end != End::sum && choice.end != End::wide_sum) {
-    if (!counts.allocate_for(out, type_int64, 8)) return no_temporary();
-    status = count_mask(*mask, axes, counts.tensor);
-    if (!status.ok()) return status;
+    DLT_TRY(counts.allocate_for(out, type_int64));
+    DLT_TRY(count_mask(*mask, axes, counts.tensor));
     pass.counts = static_cast<const int64_t*>(counts.tensor.data);
   }
   if (choice.end == End::deviations) {
-    const int mean_type = choice.type;
-    if (!centers.allocate_for(out, mean_type, type_table[mean_type].bytes)) return no_temporary();
+    DLT_TRY(centers.allocate_for(out, choice.type));
     ReducePass first;
-    status = prepare(&first, {reduce_sums, choice.type, End::mean}, mean_type, {&in, mask, nullptr}, type, axes,
+    status = prepare(&first, {reduce_sums, choice.type, End::mean}, choice.type, {&in, mask, nullptr}, type, axes,
                      centers.tensor);
     if (!status.ok()) return status;
     first.counts = pass.counts;
-    status = run_pass(first);
-    if (!status.ok()) return status;
+    DLT_TRY(run_pass(first));
     pass.centers = static_cast<const double*>(centers.tensor.data);
   }
   return run_pass(pass);

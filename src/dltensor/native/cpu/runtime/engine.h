@@ -17,6 +17,7 @@
 namespace dlt {
 
 enum Real : int;  // in elementwise/op_numbers.h
+struct BlockRef;
 
 // The dtype of an op's result: that of its operands, bool, or the real dtype of a complex one.
 enum class ResultDType : int32_t { same, mask, part };
@@ -75,6 +76,8 @@ DLT_API loop_t find_saturating_loop(int op, int type) noexcept;
 Status undefined_for(int type, unsigned flags = 0) noexcept;
 Status does_not_broadcast() noexcept;
 Status no_temporary() noexcept;
+// Memory of one call, uninitialized.
+Status allocate(size_t bytes, BlockRef* memory) noexcept;
 
 // Flags of run().
 inline constexpr unsigned run_saturate = 1;

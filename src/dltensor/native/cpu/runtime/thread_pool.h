@@ -18,6 +18,18 @@ inline constexpr int most_threads = 64;
 // Calls work(context, i) once for each i < count, on this thread and on others, in any order, and returns when all are
 // done. `work` must not throw. While another thread's job is running, and inside `work`, the caller does all of it.
 DLT_API void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept;
+// Calls work(i) once for each i < count in that way.
+template <class Work>
+void parallel(int64_t count, const Work& work) noexcept {
+  const auto call = [](void* context, int64_t index) { (*static_cast<const Work*>(context))(index); };
+  parallel(count, call, const_cast<Work*>(&work));
+}
+// The same, on this thread alone unless `shared`.
+template <class Work>
+void parallel_if(bool shared, int64_t count, const Work& work) noexcept {
+  if (shared) return parallel(count, work);
+  for (int64_t i = 0; i < count; ++i) work(i);
+}
 
 // Returns whether the last call of this function is less than about 100 microseconds ago. Work of a few microseconds gains by
 // other threads where such calls follow one another, because they are awake then; waking them takes as long as the work.

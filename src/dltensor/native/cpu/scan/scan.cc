@@ -131,10 +131,13 @@ void scan_row(const Work& work, char* row) {
   }
 }
 
-void scan_task(void* context, int64_t number) {
-  const Work& work = *static_cast<const Work*>(context);
-  const int64_t last = smaller((number + 1) * work.rows_per_task, work.rows);
-  for (int64_t r = number * work.rows_per_task; r < last; ++r) scan_row(work, work.data + r * work.pitch_bytes);
+// Calls row(r) for each of `rows` rows, of which a task has several.
+template <class Row>
+void each_row(int64_t rows, int64_t rows_per_task, const Row& row) {
+  parallel(ceil_divide(rows, rows_per_task), [&](int64_t number) {
+    const int64_t last = smaller((number + 1) * rows_per_task, rows);
+    for (int64_t r = number * rows_per_task; r < last; ++r) row(r);
+  });
 }
 
 // ---- running sums of floats: rows apart, or the blocks of a long row
@@ -157,12 +160,6 @@ void sum_row(const Sums& all, int64_t row) {
     const char* const in = all.in + row * all.in_pitch + first * all.width;
     before.add(all.run(out, in, smaller(block, all.n - first), before.get()));
   }
-}
-
-void sum_task(void* context, int64_t number) {
-  const Sums& all = *static_cast<const Sums*>(context);
-  const int64_t last = smaller((number + 1) * all.rows_per_task, all.rows);
-  for (int64_t r = number * all.rows_per_task; r < last; ++r) sum_row(all, r);
 }
 
 // The sums of blocks `from` to `to` of a row.
@@ -265,16 +262,10 @@ void write_rest(TwoParts& all) {
   for (int64_t k = split; k < all.blocks; ++k) write_block(all.sums, k, &before);
 }
 
-void part_task(void* context, int64_t number) {
-  TwoParts& all = *static_cast<TwoParts*>(context);
-  if (number == 0) write_first(all);
-  else write_rest(all);
-}
-
 void sum_two_parts(const Sums& row) {
   const int64_t blocks = ceil_divide(row.n, block);
   TwoParts parts{row, blocks, {uint64_t(blocks) << 32}};
-  parallel(2, part_task, &parts);
+  parallel(2, [&](int64_t number) { number == 0 ? write_first(parts) : write_rest(parts); });
 }
 
 }  // namespace
@@ -305,7 +296,7 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
   const bool is_apart = all.out + n * width <= all.in || all.in + n * width <= all.out;
   if (threads > 1 && rows == 1 && n >= share_awake_from && is_apart && in_succession()) return sum_two_parts(all);
   if (rows > 1 && rows * n >= share_from) all.rows_per_task = ceil_divide(chunk, n);
-  parallel(ceil_divide(rows, all.rows_per_task), sum_task, &all);
+  each_row(rows, all.rows_per_task, [&](int64_t r) { sum_row(all, r); });
 }
 
 void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t pitch) noexcept {
@@ -313,7 +304,7 @@ void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t p
   if (op == Scan::sum && type == type_float64) return sum_rows(type, data, data, rows, n, pitch, pitch);
   Work work{op, type, static_cast<char*>(data), rows, n, pitch * type_table[type].bytes, rows};
   if (rows > 1 && rows * n >= share_from) work.rows_per_task = ceil_divide(chunk, n);
-  parallel(ceil_divide(rows, work.rows_per_task), scan_task, &work);
+  each_row(rows, work.rows_per_task, [&](int64_t r) { scan_row(work, work.data + r * work.pitch_bytes); });
 }
 
 // ---- tensors of any strides and dtypes
@@ -380,8 +371,7 @@ Status scan_moved(const LineScan& all, const DLTensor& x, int axis, const DLTens
   int64_t strides[max_dims];
   contiguous_strides(x.ndim, from.shape, strides);
   BlockRef memory;
-  memory.block = allocate(size_t(count * type_table[type].bytes));
-  if (memory.block == nullptr) return no_temporary();
+  DLT_TRY(allocate(size_t(count * type_table[type].bytes), &memory));
   DLTensor rows = from.tensor;
   rows.data = memory.block->data, rows.strides = strides, rows.dtype = type_table[type].dtype, rows.byte_offset = 0;
   CastOptions options;

@@ -168,8 +168,7 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
   lines.scratch_bytes = bytes;
   BlockRef memory;
   if (bytes > 0) {
-    memory.block = allocate(size_t(bytes * lines.chunks));
-    if (memory.block == nullptr) return no_temporary();
+    DLT_TRY(allocate(size_t(bytes * lines.chunks), &memory));
   }
   lines.scratch = memory.block == nullptr ? nullptr : static_cast<char*>(memory.block->data);
   if (lines.chunks > 1) parallel(lines.chunks, run_chunk, &lines);

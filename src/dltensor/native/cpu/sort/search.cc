@@ -28,18 +28,8 @@ int64_t size_of(const DLTensor& t) { return numel(t.ndim, t.shape); }
 // Calls work(first, n) for blocks of up to `size` of n elements, on all threads when there are several.
 template <class Work>
 void in_chunks(int64_t n, const Work& work, int64_t size = chunk) {
-  struct Job {
-    const Work* work;
-    int64_t n, size;
-  } job{&work, n, size};
   if (n <= size) return work(int64_t(0), n);
-  parallel(
-      ceil_divide(n, size),
-      [](void* context, int64_t index) {
-        const Job& job = *static_cast<const Job*>(context);
-        (*job.work)(index* job.size, smaller(job.size, job.n - index * job.size));
-      },
-      &job);
+  parallel(ceil_divide(n, size), [&](int64_t k) { work(k * size, smaller(size, n - k * size)); });
 }
 
 // A place in values that are left where they are: few are read.
@@ -56,14 +46,13 @@ int64_t find_place(const char* sorted, int64_t n, int64_t width, const SortLoops
   return low;
 }
 
-// Keys of contiguous values in memory of our own; null when there is none.
-Block* copy_keys(const DLTensor& t, int64_t n, int64_t width, const SortLoops& loops, const KeyForm& form, int64_t room) {
-  Block* memory = allocate(size_t(n * width + room));
-  if (memory == nullptr) return nullptr;
-  auto* keys = static_cast<char*>(memory->data);
+// Keys of contiguous values in memory of our own.
+Status copy_keys(const DLTensor& t, int64_t n, int64_t width, const SortLoops& loops, const KeyForm& form, BlockRef* memory) {
+  DLT_TRY(allocate(size_t(n * width), memory));
+  auto* keys = static_cast<char*>(memory->block->data);
   const auto* from = static_cast<const char*>(t.data);
   in_chunks(n, [&](int64_t first, int64_t count) { loops.keys(keys + first * width, from + first * width, count, form); });
-  return memory;
+  return success;
 }
 
 // -- membership
@@ -122,8 +111,7 @@ Status find_members(uint8_t* out, const DLTensor& x, const DLTensor& values, int
   const SortLoops& loops = sort_loops(width);
   const KeyForm form = key_form(type, false, true);
   BlockRef memory, space;
-  memory.block = copy_keys(values, count, width, loops, form, 0);
-  if (memory.block == nullptr) return no_temporary();
+  DLT_TRY(copy_keys(values, count, width, loops, form, &memory));
   U* keys = static_cast<U*>(memory.block->data);
   if (form.infinity != 0) count = std::remove(keys, keys + count, U(~U(0))) - keys;  // NaN equals nothing
   Members<U> members;
@@ -134,8 +122,7 @@ Status find_members(uint8_t* out, const DLTensor& x, const DLTensor& values, int
   }
   const U span = U(high - low);
   if (count > 0 && prefers_table(span, n, count)) {
-    space.block = allocate(size_t(span) + 2);  // the last entry answers for all outside of the range
-    if (space.block == nullptr) return no_temporary();
+    DLT_TRY(allocate(size_t(span) + 2, &space));  // the last entry answers for all outside of the range
     auto* table = static_cast<uint8_t*>(space.block->data);
     memset(table, 0, size_t(span) + 2);
     for (int64_t i = 0; i < count; ++i) table[U(keys[i] - low)] = 1;
@@ -143,8 +130,7 @@ Status find_members(uint8_t* out, const DLTensor& x, const DLTensor& values, int
     members.low = low;
     members.span = span;
   } else {
-    space.block = allocate(size_t(count * width));
-    if (space.block == nullptr) return no_temporary();
+    DLT_TRY(allocate(size_t(count * width), &space));
     members.sorted = static_cast<const U*>(sort_keys(keys, space.block->data, count, width, true));
     members.n = count;
     members.filtered = count <= most_filtered;
@@ -155,11 +141,11 @@ Status find_members(uint8_t* out, const DLTensor& x, const DLTensor& values, int
   }
   const auto* from = static_cast<const char*>(x.data);
   in_chunks(n, [&](int64_t first, int64_t size) {
-    U mine[block];
+    U part_keys[block];
     for (int64_t i = first; i < first + size; i += block) {
       const int64_t part = smaller(block, first + size - i);
-      loops.keys(mine, from + i * width, part, form);
-      look_up(members, loops, mine, part, out + i, invert);
+      loops.keys(part_keys, from + i * width, part, form);
+      look_up(members, loops, part_keys, part, out + i, invert);
     }
   });
   return success;
@@ -182,8 +168,7 @@ Status searchsorted(int64_t* out, const DLTensor& sorted, const DLTensor& x, boo
     return success;
   }
   BlockRef memory;
-  memory.block = copy_keys(sorted, n, width, loops, form, 0);
-  if (memory.block == nullptr) return no_temporary();
+  DLT_TRY(copy_keys(sorted, n, width, loops, form, &memory));
   in_chunks(count, [&](int64_t first, int64_t size) {
     alignas(64) char keys[block * 8];
     for (int64_t i = first; i < first + size; i += block) {
@@ -214,12 +199,7 @@ Status cpu::tally(const EngineOperand& bins, const EngineOperand* weights, const
 
 Status isin(uint8_t* out, const DLTensor& x, const DLTensor& values, bool invert) noexcept {
   const int type = find_type(x.dtype);
-  switch (type_table[type].bytes) {
-    case 1: return find_members<uint8_t>(out, x, values, type, invert);
-    case 2: return find_members<uint16_t>(out, x, values, type, invert);
-    case 4: return find_members<uint32_t>(out, x, values, type, invert);
-    default: return find_members<uint64_t>(out, x, values, type, invert);
-  }
+  return with_key_type(type_table[type].bytes, [&]<class U>(U) { return find_members<U>(out, x, values, type, invert); });
 }
 
 // The extremes of chunks, by the loops of max and min. A chunk that others write to meanwhile may give other ones twice.
@@ -264,16 +244,16 @@ void count_few(int64_t* counts, int64_t size, const int64_t* x, int64_t n) {
   in_chunks(
       n,
       [&](int64_t first, int64_t count) {
-        Tables mine{};
+        Tables local{};
         const auto at = [&](int64_t i) {
           const uint64_t bin = uint64_t(*static_cast<const volatile int64_t*>(x + first + i));
           return bin < uint64_t(size) ? int64_t(bin) : few_bins;
         };
         int64_t i = 0;
         for (; i + tables <= count; i += tables)
-          for (int k = 0; k < tables; ++k) ++mine.counts[k][at(i + k)];
-        for (; i < count; ++i) ++mine.counts[0][at(i)];
-        mine.add_to(counts, size);
+          for (int k = 0; k < tables; ++k) ++local.counts[k][at(i + k)];
+        for (; i < count; ++i) ++local.counts[0][at(i)];
+        local.add_to(counts, size);
       },
       counted_chunk);
 }
@@ -334,13 +314,13 @@ bool count_equal_bins(int64_t* counts, const void* edges, int64_t count, const v
   in_chunks(
       n,
       [&](int64_t first, int64_t size) {
-        Tables mine{};
+        Tables local{};
         const volatile loose_float<F>* const x = static_cast<const volatile loose_float<F>*>(all) + first;
         int64_t i = 0;
         for (; i + tables <= size; i += tables)
-          for (int k = 0; k < tables; ++k) ++mine.counts[k][equal.bin_of(x[i + k], few_bins)];
-        for (; i < size; ++i) ++mine.counts[0][equal.bin_of(x[i], few_bins)];
-        mine.add_to(counts, bins);
+          for (int k = 0; k < tables; ++k) ++local.counts[k][equal.bin_of(x[i + k], few_bins)];
+        for (; i < size; ++i) ++local.counts[0][equal.bin_of(x[i], few_bins)];
+        local.add_to(counts, bins);
       },
       counted_chunk);
   return true;
@@ -358,8 +338,7 @@ Status histogram(int64_t* counts, double* sums, const DLTensor& edges, const DLT
   const SortLoops& loops = sort_loops(width);
   const KeyForm form = key_form(type, false, true);
   BlockRef memory;
-  memory.block = copy_keys(edges, count, width, loops, form, 0);
-  if (memory.block == nullptr) return no_temporary();
+  DLT_TRY(copy_keys(edges, count, width, loops, form, &memory));
   const auto* sorted = static_cast<const char*>(memory.block->data);
   const auto* from = static_cast<const char*>(x.data);
   const uint64_t nan = width == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * width)) - 1;

@@ -158,10 +158,7 @@ Status order_statistics(const DLTensor& out, const DLTensor& x, int axis, const 
   if (n > longest_line) return no_temporary();
   const Statistics task{&sort_loops(width), key_form(type, false, false), n, count, places};
   const DLTensor* outputs[] = {&out};
-  const auto line = width == 1   ? select_line<uint8_t>
-                    : width == 2 ? select_line<uint16_t>
-                    : width == 4 ? select_line<uint32_t>
-                                 : select_line<uint64_t>;
+  const auto line = with_key_type(width, []<class U>(U) { return select_line<U>; });
   return for_each_line(x, outputs, 1, axis, {line, &task, (2 * (n + 1) + count) * width, 4 * n});
 }
 
@@ -173,10 +170,7 @@ Status top_k(const DLTensor& values, const DLTensor& indices, const DLTensor& x,
   if (n > longest_line) return no_temporary();
   const First task{&sort_loops(width), key_form(type, largest, true), type, n, k};
   const DLTensor* outputs[] = {&values, &indices};
-  const auto line = width == 1   ? top_line<uint8_t>
-                    : width == 2 ? top_line<uint16_t>
-                    : width == 4 ? top_line<uint32_t>
-                                 : top_line<uint64_t>;
+  const auto line = with_key_type(width, []<class U>(U) { return top_line<U>; });
   const int64_t bytes = prefers_selection(n, k) ? 2 * k * 16 + 2 * (n + 1) * width : n * 8 + argsort_scratch(type, n);
   return for_each_line(x, outputs, 2, axis, {line, &task, bytes, 8 * n});
 }

@@ -114,19 +114,12 @@ void fill_keys(const void* context, U* a, U*, int64_t first, int64_t n) {
 template <class U>
 void fill_nothing(const void*, U*, U*, int64_t, int64_t) {}
 
-struct Written {
-  char* out;
-  const char* keys;
-  int64_t n, width;
-  const Source* source;
-};
-constexpr int64_t written_piece = 1 << 16;  // elements
-
-void write_piece(void* context, int64_t piece) {
-  const auto& all = *static_cast<const Written*>(context);
-  const int64_t first = piece * written_piece * all.width;
-  all.source->loops->elements(all.out + first, all.keys + first, smaller(written_piece, all.n - piece * written_piece),
-                              all.source->form);
+// Calls write(first, count) for pieces of n elements, on all threads if `alone`.
+template <class Write>
+void in_pieces(int64_t n, bool alone, const Write& write) {
+  constexpr int64_t size = 1 << 16;  // elements
+  if (!alone || n <= size) return write(int64_t(0), n);
+  parallel(ceil_divide(n, size), [&](int64_t k) { write(k * size, smaller(size, n - k * size)); });
 }
 
 // The sign of zeros and the bits of NaNs, which equal keys hide, are put back in the order of the input. Of another
@@ -148,10 +141,9 @@ void restore(char* out, const char* in, int64_t n, const KeyForm& form, int64_t 
 
 template <class U>
 void write_sorted(char* out, const char* in, const U* keys, int64_t n, const Source& source, bool alone) {
-  Written all{out, reinterpret_cast<const char*>(keys), n, int64_t(sizeof(U)), &source};
-  const int64_t pieces = ceil_divide(n, written_piece);
-  if (alone && pieces > 1) parallel(pieces, write_piece, &all);
-  else source.loops->elements(out, keys, n, source.form);
+  in_pieces(n, alone, [&](int64_t first, int64_t count) {
+    source.loops->elements(out + first * int64_t(sizeof(U)), keys + first, count, source.form);
+  });
   if (source.form.infinity == 0) return;
   const U zero = U(source.form.sign - 1);  // in both orders the key of one zero, and one more that of the other
   const int64_t zeros = std::lower_bound(keys, keys + n, zero) - keys;
@@ -258,32 +250,17 @@ void fill_pairs(const void* context, E* a, E* b, int64_t first, int64_t n) {
   }
 }
 
-template <class E>
-struct Indices {
-  int64_t* out;
-  const E* sorted;
-  int64_t n;
-};
-
-template <class E>
-void write_indices(void* context, int64_t piece) {
-  const auto& all = *static_cast<const Indices<E>*>(context);
-  const int64_t first = piece * written_piece, last = smaller(first + written_piece, all.n);
-  for (int64_t i = first; i < last; ++i) {
-    if constexpr (sizeof(E) == 16) all.out[i] = int64_t(all.sorted[i].index);
-    else all.out[i] = int64_t(uint32_t(all.sorted[i]));
-  }
-}
-
 template <class U, class E>
 void sort_pairs(int64_t* out, int64_t n, const Source& source, char* scratch, bool alone) {
   E *a = reinterpret_cast<E*>(scratch), *b = a + n;
   constexpr int low = sizeof(E) == 16 ? 0 : 32, bits = sizeof(E) == 16 ? 64 : int(sizeof(U) * 8);
   const E* sorted = sort_runs<E>({a, b, n, 1, low, bits, fill_pairs<U, E>, &source, 1, 1}, alone);
-  Indices<E> all{out, sorted, n};
-  const int64_t pieces = ceil_divide(n, written_piece);
-  if (alone && pieces > 1) return parallel(pieces, write_indices<E>, &all);
-  for (int64_t piece = 0; piece < pieces; ++piece) write_indices<E>(&all, piece);
+  in_pieces(n, alone, [=](int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      if constexpr (sizeof(E) == 16) out[i] = int64_t(sorted[i].index);
+      else out[i] = int64_t(uint32_t(sorted[i]));
+    }
+  });
 }
 
 void index_bytes(int64_t* out, int64_t n, const Source& source, char* scratch) {
@@ -323,13 +300,10 @@ void argsort_one(const void* context, const Line& line) {
 }  // namespace
 
 void* sort_keys(void* keys, void* spare, int64_t n, int64_t width, bool alone) noexcept {
-  const auto sorted = [&]<class U>(U) -> void* {
+  return with_key_type(width, [&]<class U>(U) -> void* {
     return sort_runs<U>(
         {static_cast<U*>(keys), static_cast<U*>(spare), n, 1, 0, int(sizeof(U) * 8), fill_nothing<U>, nullptr, 1, 1}, alone);
-  };
-  if (width == 1) return sorted(uint8_t());
-  if (width == 2) return sorted(uint16_t());
-  return width == 4 ? sorted(uint32_t()) : sorted(uint64_t());
+  });
 }
 
 int64_t sort_scratch(int type, int64_t n) noexcept {
@@ -354,9 +328,7 @@ void sort_line(char* out, const char* in, int64_t n, int type, bool descending, 
       return;
     source.form.one_zero = true;
     const Ranked ranked(in, n, width, source);
-    if (width == 1) return scatter_values<uint8_t>(out, in, n, ranked);
-    if (width == 2) return scatter_values<uint16_t>(out, in, n, ranked);
-    return width == 4 ? scatter_values<uint32_t>(out, in, n, ranked) : scatter_values<uint64_t>(out, in, n, ranked);
+    return with_key_type(width, [&]<class U>(U) { scatter_values<U>(out, in, n, ranked); });
   }
   if (width == 1) return sort_bytes(out, in, n, source);
   if (width == 4) return sort_values<uint32_t>(out, in, n, source, scratch, alone);
@@ -373,9 +345,7 @@ void argsort_line(int64_t* out, const char* in, int64_t n, int type, bool descen
   const Source source{in, &sort_loops(width), key_form(type, descending, true)};
   if (n <= most_ranked) {
     const Ranked ranked(in, n, width, source);
-    if (width == 1) return scatter_indices<uint8_t>(out, n, ranked);
-    if (width == 2) return scatter_indices<uint16_t>(out, n, ranked);
-    return width == 4 ? scatter_indices<uint32_t>(out, n, ranked) : scatter_indices<uint64_t>(out, n, ranked);
+    return with_key_type(width, [&]<class U>(U) { scatter_indices<U>(out, n, ranked); });
   }
   if (width == 1) return index_bytes(out, n, source, scratch);
   if (width == 8) return sort_pairs<uint64_t, KeyIndex>(out, n, source, scratch, alone);

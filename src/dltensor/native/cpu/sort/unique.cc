@@ -80,20 +80,12 @@ Status find_unique(const DLTensor& x, bool ordered, Unique* found) noexcept {
   }
   const SortLoops& loops = sort_loops(width);
   const KeyForm form = key_form(type, false, true);
-  found->count = width == 1   ? mark_starts<uint8_t>(found, loops, form)
-                 : width == 2 ? mark_starts<uint16_t>(found, loops, form)
-                 : width == 4 ? mark_starts<uint32_t>(found, loops, form)
-                              : mark_starts<uint64_t>(found, loops, form);
+  found->count = with_key_type(width, [&]<class U>(U) { return mark_starts<U>(found, loops, form); });
   return success;
 }
 
 void write_unique(const Unique& found, void* values, int64_t* indices, int64_t* inverse, int64_t* counts) noexcept {
-  if (values != nullptr) {
-    if (found.width == 1) write_firsts<uint8_t>(found, values);
-    else if (found.width == 2) write_firsts<uint16_t>(found, values);
-    else if (found.width == 4) write_firsts<uint32_t>(found, values);
-    else write_firsts<uint64_t>(found, values);
-  }
+  if (values != nullptr) with_key_type(found.width, [&]<class U>(U) { write_firsts<U>(found, values); });
   int64_t at = -1, start = 0;
   if (indices == nullptr && inverse == nullptr && counts == nullptr) return;
   for (int64_t i = 0; i < found.n; ++i) {

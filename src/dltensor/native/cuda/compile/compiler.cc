@@ -220,6 +220,8 @@ Status get_program(Device& device, const Program& program, Kernel* out) {
   return kernels().emplace(key, *out), success;
 }
 
+constexpr const char* kernel_space = "dlt::kernels::";
+
 }  // namespace
 
 void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
@@ -227,7 +229,8 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
   if (!device.context) return;
   const Properties& p = device.properties;
   std::vector<KernelText> unknown;
-  for (const KernelText& text : wanted) {
+  for (KernelText text : wanted) {
+    text.expression = kernel_space + text.expression;
     if (kernels().contains({device.ordinal, text.header + "\n" + text.expression})) continue;
     std::string path;
     if (!find_compiled(p.major, p.minor, {text.header, text.expression}, &path).ok()) return;
@@ -268,7 +271,7 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
 }
 
 Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) {
-  return get_program(device, {header, expression}, out);
+  return get_program(device, {header, kernel_space + expression}, out);
 }
 
 Status get_user_kernel(Device& device, const std::string& text, const std::string& expression,

@@ -19,7 +19,7 @@ struct Kernel {
 // The folder of the package: holds native/ops/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
 DLT_API Status set_source_folder(const char* path) noexcept;
 
-// Where compiled kernels are kept; "" keeps none. Unless set: $DLTENSOR_CACHE_DIR/cuda, $XDG_CACHE_HOME/dltensor/cuda
+// The folder of compiled kernels; "" keeps none. Unless set: $DLTENSOR_CACHE_DIR/cuda, $XDG_CACHE_HOME/dltensor/cuda
 // or ~/.cache/dltensor/cuda. Files there are used only when folder and file belong to this user, no other user may
 // write to them, and their content matches its hash.
 DLT_API Status set_kernel_cache(const char* path) noexcept;
@@ -27,7 +27,7 @@ DLT_API Status set_kernel_cache(const char* path) noexcept;
 // A folder with kernels that were compiled beforehand (same files, in a folder for each major version of NVRTC).
 DLT_API Status set_compiled_kernels(const char* path) noexcept;
 
-// `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>". Without
+// `header` relative to the source folder, `expression` as C++ names it in dlt::kernels: "fill::strided<float>". Without
 // memory for the texts it throws std::bad_alloc: call it inside guarded().
 Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out);
 // Kernels that one call needs, whose headers the first one includes: those that are neither known nor on disk are compiled as one
@@ -36,7 +36,7 @@ struct KernelText {
   std::string header, expression;
 };
 void prepare_kernels(Device& device, const std::vector<KernelText>& wanted);
-// The same from a user's text. A text that does not compile is a ValueError with the compiler's lines. `options` replace
+// Gets a kernel of a user's text. A text that does not compile is a ValueError with the compiler's lines. `options` replace
 // those of the package's own kernels; null keeps them.
 Status get_user_kernel(Device& device, const std::string& text, const std::string& expression,
                        const std::vector<std::string>* options, Kernel* out);

@@ -17,7 +17,7 @@ constexpr int64_t narrow_limit = int64_t{1} << 31;
 struct UserPlan {
   int operands = 0;  // with the output
   int bytes[most_user_operands] = {};
-  char* pointers[most_user_operands] = {};
+  void* pointers[most_user_operands] = {};
   bool number[most_user_operands] = {};
   int64_t strides[most_user_operands][max_dims];
   int64_t shape[max_dims];
@@ -41,30 +41,6 @@ Status describe(UserPlan& plan, int k, const Operand& operand) noexcept {
     return fail(Fault::value, "elementwise: operand %d of %d dimensions does not broadcast to the output's %d dimensions", k,
                 t.ndim, plan.dims);
   return success;
-}
-
-// Sorted by falling strides of the output, which become positive, and joined where all operands allow.
-void simplify(UserPlan& plan) noexcept {
-  for (int d = 0; d < plan.dims; ++d) {
-    if (plan.strides[0][d] >= 0) continue;
-    for (int k = 0; k < plan.operands; ++k) {
-      if (plan.number[k]) continue;
-      int64_t& step = plan.strides[k][d];
-      plan.pointers[k] += (plan.shape[d] - 1) * step * plan.bytes[k];
-      step = -step;
-    }
-  }
-  for (int i = 1; i < plan.dims; ++i)
-    for (int d = i; d > 0 && plan.strides[0][d - 1] < plan.strides[0][d]; --d) {
-      std::swap(plan.shape[d - 1], plan.shape[d]);
-      for (int k = 0; k < plan.operands; ++k)
-        if (!plan.number[k]) std::swap(plan.strides[k][d - 1], plan.strides[k][d]);
-    }
-  int64_t* strides[most_user_operands];
-  int used = 0;
-  for (int k = 0; k < plan.operands; ++k)
-    if (!plan.number[k]) strides[used++] = plan.strides[k];
-  plan.dims = coalesce(plan.dims, plan.shape, used, strides);
 }
 
 Status launch(const char* text, const std::string& name, const LaunchContext& context, int64_t items, int64_t elements,
@@ -164,7 +140,7 @@ Status run(const char* text, const Operand* in, int count, const Operand& out, c
   memcpy(plan.shape, target.shape, sizeof(int64_t) * static_cast<size_t>(target.ndim));
   DLT_TRY(describe(plan, 0, out));
   for (int k = 0; k < count; ++k) DLT_TRY(describe(plan, k + 1, in[k]));
-  simplify(plan);
+  plan.dims = order_dimensions({plan.operands, plan.number, plan.shape, plan.strides}, plan.dims, plan.pointers, plan.bytes);
   if (plan.dims > kernels::max_user_dims) return run_by_copies(text, in, count, out, context, true);
   for (int k = 0; k < count; ++k)
     if (in[k].tensor) DLT_TRY(use(in[k].block, *context.stream, false));

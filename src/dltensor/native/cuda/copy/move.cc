@@ -21,23 +21,10 @@ std::string cast_name(uint32_t code) {
          truth[code >> 1 & 1] + ">";
 }
 
-LaunchContext with_launch(const LaunchContext& context) noexcept {
-  LaunchContext out = context;
-  if (!out.launch) out.launch = thread_launch();
-  return out;
-}
-
 Status check_target(const char* function, const DLTensor& to) noexcept {
   if (repeats_elements(to.ndim, to.shape, to.strides))
     return fail(Fault::value, "%s: the output repeats elements (a stride is 0): copy it first", function);
   return success;
-}
-
-bool same_shape(const DLTensor& a, const DLTensor& b) noexcept {
-  if (a.ndim != b.ndim) return false;
-  for (int d = 0; d < a.ndim; ++d)
-    if (a.shape[d] != b.shape[d]) return false;
-  return true;
 }
 
 bool both_runs(const DLTensor& a, const DLTensor& b) noexcept {
@@ -152,12 +139,8 @@ Status cast(const Operand& from, const Operand& to, const CastOptions& options, 
     DLT_TRY(cast(from, result.operand(), options, context));
     return copy(result.operand(), to, context);
   }
-  if (from.tensor && is_misaligned(*from.tensor)) {
-    Temporary straight;
-    DLT_TRY(straight.make(*from.tensor, *context.stream));
-    DLT_TRY(copy_bytes(from, straight.operand(), here));
-    return cast(straight.operand(), to, options, context);
-  }
+  if (from.tensor && is_misaligned(*from.tensor))
+    return with_aligned(from, here, [&](const Operand& x) { return cast(x, to, options, context); });
   plan.type = plan.types[1];
   const uint32_t mode = static_cast<uint32_t>(plan.types[0]) << 2 | unsigned{options.saturate} << 1 |
                         unsigned{options.rounding == Rounding::nearest};
@@ -197,12 +180,10 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
   const LaunchContext here = with_launch(context);
   const Operand* const inputs[] = {&condition, &a, &b};
   for (int k = 0; k < 3; ++k) {
-    if (!inputs[k]->tensor || !is_misaligned(*inputs[k]->tensor)) continue;
-    Temporary straight;
-    DLT_TRY(straight.make(*inputs[k]->tensor, *context.stream));
-    DLT_TRY(copy_bytes(*inputs[k], straight.operand(), here));
-    const Operand now = straight.operand();
-    return choose(k == 0 ? now : condition, k == 1 ? now : a, k == 2 ? now : b, out, context);
+    if (inputs[k]->tensor && is_misaligned(*inputs[k]->tensor))
+      return with_aligned(*inputs[k], here, [&](const Operand& x) {
+        return choose(k == 0 ? x : condition, k == 1 ? x : a, k == 2 ? x : b, out, context);
+      });
   }
   bool aside = is_misaligned(target);
   for (const Operand* input : inputs) aside |= input->tensor && overlapping(*input, out);
@@ -248,12 +229,8 @@ Status fill(const void* element, const Operand& to, const LaunchContext& context
     context.stream->count_work();
     return success;
   }
-  if (is_misaligned(target)) {
-    Temporary straight;
-    DLT_TRY(straight.make(target, *context.stream));
-    DLT_TRY(fill(element, straight.operand(), context));
-    return copy_bytes(straight.operand(), {&target, to.block}, here);
-  }
+  if (is_misaligned(target))
+    return through_aligned({&target, to.block}, here, [&](const Operand& x) { return fill(element, x, context); });
   Plan plan;
   plan.body = {keep_code, keep_name};
   plan.type = plan.types[0] = plan.types[1] = word_type(bytes);

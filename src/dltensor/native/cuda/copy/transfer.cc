@@ -27,7 +27,7 @@ struct HeldEvent {
   HeldEvent& operator=(const HeldEvent&) = delete;
 };
 
-// Where a transfer fails half way a copy may be under way: its chunks are not reused before that is done.
+// If a transfer fails half way a copy may be under way: its chunks are not reused before that is done.
 struct ChunksInUse {
   BlockRef chunks[2];
   Stream& stream;
@@ -204,8 +204,7 @@ Status copy_across(const Operand& from, const Operand& to, const LaunchContext& 
   Operand source, target = to;
   DLT_TRY(packed(from, *source_stream, packed_room, &source));
   const DLTensor &a = *source.tensor, &b = *to.tensor;
-  bool direct = a.ndim == b.ndim && is_contiguous(b.ndim, b.shape, b.strides);
-  for (int d = 0; direct && d < a.ndim; ++d) direct = a.shape[d] == b.shape[d];
+  const bool direct = same_shape(a, b) && is_contiguous(b.ndim, b.shape, b.strides);
   if (!direct) {
     DLT_TRY(arrived.make(a, *target_stream));
     target = arrived.operand();

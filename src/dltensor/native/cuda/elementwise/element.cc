@@ -89,10 +89,7 @@ bool may_overlap(const Operand& in, const Operand& out) noexcept {
 }
 
 bool same_run(const DLTensor& a, const DLTensor& out) noexcept {
-  if (a.ndim != out.ndim) return false;
-  for (int d = 0; d < a.ndim; ++d)
-    if (a.shape[d] != out.shape[d]) return false;
-  return is_contiguous(a.ndim, a.shape, a.strides);
+  return same_shape(a, out) && is_contiguous(a.ndim, a.shape, a.strides);
 }
 
 bool is_askew(const DLTensor& t, int type) noexcept {
@@ -195,8 +192,7 @@ Status elementwise(const Operation& operation, const Operand* in, int count, con
                    const LaunchContext& context) noexcept {
   const Row* row = nullptr;
   DLT_TRY(check(operation, count, &row));
-  LaunchContext resolved = context;
-  if (!resolved.launch) resolved.launch = thread_launch();
+  const LaunchContext resolved = with_launch(context);
   if (resolved.launch) DLT_TRY(check_launch(*resolved.launch));
   return run(operation, *row, in, count, out, resolved);
 }
@@ -233,7 +229,7 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
   return a == b ? in_bytes != out_bytes : a < b + out_bytes && b < a + in_bytes;
 }
 
-// The same through the slow path, which handles alignment and overlap.
+// Takes the slow path, which handles alignment and overlap.
 [[gnu::noinline]] Status runs_slow(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
                                    const LaunchContext& context) noexcept {
   int64_t step = 1;

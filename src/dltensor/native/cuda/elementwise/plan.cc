@@ -17,10 +17,7 @@ using kernels::Tiles;
 constexpr int few_dims = 6;  // parameters of up to so many outer dimensions stay small
 constexpr int64_t narrow_limit = int64_t{1} << 31;
 
-struct KernelName {
-  const char* header;
-  std::string expression;
-};
+constexpr const char* element_header = "native/cuda/kernels/elementwise/element.cuh";
 
 std::string list(std::initializer_list<std::string> parts) {
   std::string text;
@@ -43,17 +40,6 @@ KernelKey key_of(const Plan& plan, unsigned family) noexcept {
   key.add(static_cast<uint64_t>(plan.type), 6);
   for (int k = 0; k < most_operands; ++k) key.add(k <= plan.operands ? static_cast<uint64_t>(plan.types[k]) : 0, 6);
   return key;
-}
-
-template <class Name>
-Status kernel_for(Device& device, const KernelKey& key, const Name& name, Kernel* out) noexcept {
-  if (find_kernel(device, key.word, out)) return success;
-  DLT_TRY(guarded("compile", [&] {
-    const KernelName named = name();
-    return get_kernel(device, named.header, named.expression, out);
-  }));
-  keep_kernel(device, key.word, *out);
-  return success;
 }
 
 // The last template arguments of the families with a shape: the most dimensions, and the type of an index.
@@ -100,13 +86,9 @@ Status launch_contiguous(Plan& plan, Device& device, const LaunchContext& contex
   key.add(static_cast<uint64_t>(pack), 5);
   key.add(immediates, 3);
   Kernel kernel;
-  DLT_TRY(kernel_for(
-      device, key,
-      [&] {
-        return KernelName{
-            "native/cuda/kernels/elementwise/element.cuh",
-            "dlt::kernels::element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"};
-      },
+  DLT_TRY(kernel_of(
+      device, key, element_header,
+      [&] { return "element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"; },
       &kernel));
   Contiguous p;
   p.out = plan.pointers[0];
@@ -218,12 +200,11 @@ Status choose_rows(Plan& plan, Device& device, const LaunchContext& context) noe
   key.add(many, 1);
   key.add(wide, 1);
   Kernel kernel;
-  DLT_TRY(kernel_for(
-      device, key,
+  DLT_TRY(kernel_of(
+      device, key, element_header,
       [&] {
-        return KernelName{"native/cuda/kernels/elementwise/element.cuh",
-                          "dlt::kernels::element::rows<" +
-                              list({head(plan), std::to_string(pack), std::to_string(packed_modes), end_of(many, wide)}) + ">"};
+        return "element::rows<" + list({head(plan), std::to_string(pack), std::to_string(packed_modes), end_of(many, wide)}) +
+               ">";
       },
       &kernel));
   return dispatch(many, wide,
@@ -346,56 +327,54 @@ Status choose_tiles(Plan& plan, Device& device, const LaunchContext& context, in
   key.add(static_cast<uint64_t>(sides.pitch), 6);
   key.add(sides.split, 1);
   Kernel kernel;
-  DLT_TRY(kernel_for(
-      device, key,
+  DLT_TRY(kernel_of(
+      device, key, "native/cuda/kernels/elementwise/tile.cuh",
       [&] {
         const std::string bytes = std::to_string(type_bytes(plan.types[0])), end = end_of(many, wide);
         const std::string strip = list({std::to_string(sides.pitch), std::to_string(sides.split ? sides.across : sides.down),
                                         sides.split ? "true" : "false"});
-        return KernelName{"native/cuda/kernels/elementwise/tile.cuh", "dlt::kernels::tile::" +
-                                                              (sides.words   ? "words<" + list({bytes, end})
-                                                               : sides.pitch ? "strip<" + list({head(plan), strip, end})
-                                                                             : "permute<" + list({head(plan), end})) +
-                                                              ">"};
+        return "tile::" +
+               (sides.words   ? "words<" + list({bytes, end})
+                : sides.pitch ? "strip<" + list({head(plan), strip, end})
+                              : "permute<" + list({head(plan), end})) +
+               ">";
       },
       &kernel));
   return dispatch(many, wide,
                   [&]<int DIMS, class I>() { return launch_tiles<DIMS, I>(plan, device, context, kernel, down, sides); });
 }
 
-// Sorts the dimensions by falling strides of the output and makes them positive: then writes along the last one are
-// adjacent.
-void order_dimensions(Plan& plan) noexcept {
-  for (int d = 0; d < plan.dims; ++d) {
-    if (plan.strides[0][d] >= 0) continue;
-    for (int k = 0; k <= plan.operands; ++k) {
-      if (plan.immediate[k]) continue;
-      int64_t& step = plan.strides[k][d];
-      plan.pointers[k] = static_cast<char*>(plan.pointers[k]) + (plan.shape[d] - 1) * step * type_bytes(plan.types[k]);
+}  // namespace
+
+int order_dimensions(const Dimensions& a, int dims, void** pointers, const int* bytes) noexcept {
+  for (int d = 0; d < dims; ++d) {
+    if (a.strides[0][d] >= 0) continue;
+    for (int k = 0; k < a.operands; ++k) {
+      if (a.immediate[k]) continue;
+      int64_t& step = a.strides[k][d];
+      pointers[k] = static_cast<char*>(pointers[k]) + (a.shape[d] - 1) * step * bytes[k];
       step = -step;
     }
   }
-  for (int i = 1; i < plan.dims; ++i)  // few, and mostly in order
-    for (int d = i; d > 0 && plan.strides[0][d - 1] < plan.strides[0][d]; --d) {
-      std::swap(plan.shape[d - 1], plan.shape[d]);
-      for (int k = 0; k <= plan.operands; ++k) std::swap(plan.strides[k][d - 1], plan.strides[k][d]);
+  for (int i = 1; i < dims; ++i)  // few, and mostly in order
+    for (int d = i; d > 0 && a.strides[0][d - 1] < a.strides[0][d]; --d) {
+      std::swap(a.shape[d - 1], a.shape[d]);
+      for (int k = 0; k < a.operands; ++k)
+        if (!a.immediate[k]) std::swap(a.strides[k][d - 1], a.strides[k][d]);
     }
+  int64_t* strides[kernels::max_user_operands + 1];
+  int in_memory = 0;
+  for (int k = 0; k < a.operands; ++k)
+    if (!a.immediate[k]) strides[in_memory++] = a.strides[k];
+  return coalesce(dims, a.shape, in_memory, strides);
 }
-
-void join_dimensions(Plan& plan) noexcept {
-  int64_t* strides[most_operands];
-  int operands = 0;
-  for (int k = 0; k <= plan.operands; ++k)
-    if (!plan.immediate[k]) strides[operands++] = plan.strides[k];
-  plan.dims = coalesce(plan.dims, plan.shape, operands, strides);
-}
-
-}  // namespace
 
 Status execute(Plan& plan, Device& device, const LaunchContext& context) noexcept {
   if (plan.dims > 1 || (plan.dims == 1 && plan.strides[0][0] != 1)) {
-    order_dimensions(plan);
-    join_dimensions(plan);
+    int bytes[most_operands];
+    for (int k = 0; k <= plan.operands; ++k) bytes[k] = type_bytes(plan.types[k]);
+    plan.dims = order_dimensions({plan.operands + 1, plan.immediate, plan.shape, plan.strides}, plan.dims, plan.pointers,
+                                 bytes);
   }
   bool contiguous = plan.dims <= 1;
   if (plan.dims == 1)

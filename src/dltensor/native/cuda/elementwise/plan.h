@@ -90,7 +90,7 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 }
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask, scatter, sort, search, matrices };
+enum class Family : uint64_t { counts, mask, index, sort, search, matrices };
 inline KernelKey family_key(Family family, uint64_t number) noexcept {
   KernelKey key;
   key.add(3, 2);
@@ -99,14 +99,18 @@ inline KernelKey family_key(Family family, uint64_t number) noexcept {
   key.add(number, 50);
   return key;
 }
+// The kernel of a key; name() returns its expression, see get_kernel(), and is called only for one that was not used before.
+template <class Name>
+Status kernel_of(Device& device, const KernelKey& key, const char* header, const Name& name, Kernel* out) noexcept {
+  if (find_kernel(device, key.word, out)) return success;
+  DLT_TRY(guarded("compile", [&] { return get_kernel(device, header, name(), out); }));
+  keep_kernel(device, key.word, *out);
+  return success;
+}
 template <class Name>
 Status family_kernel(Device& device, Family family, uint64_t number, const char* header, const Name& name,
                      Kernel* out) noexcept {
-  const KernelKey key = family_key(family, number);
-  if (find_kernel(device, key.word, out)) return success;
-  DLT_TRY(guarded("compile", [&] { return get_kernel(device, header, "dlt::kernels::" + name(), out); }));
-  keep_kernel(device, key.word, *out);
-  return success;
+  return kernel_of(device, family_key(family, number), header, name, out);
 }
 
 // A grid of blocks of `threads` threads that take `items` pieces of work: as many as run at once, unless fewer do.
@@ -153,5 +157,36 @@ inline CUdeviceptr address(const DLTensor& t) noexcept { return reinterpret_cast
 bool is_misaligned(const DLTensor& tensor) noexcept;
 // Element by element as bytes, whatever the alignment.
 Status copy_bytes(const Operand& from, const Operand& to, const LaunchContext& context) noexcept;
+// Calls `next` with an aligned copy of an input.
+template <class Next>
+[[gnu::noinline]] Status with_aligned(const Operand& from, const LaunchContext& context, const Next& next) noexcept {
+  Temporary aligned;
+  DLT_TRY(aligned.make(*from.tensor, *context.stream));
+  DLT_TRY(copy_bytes(from, aligned.operand(), context));
+  return next(aligned.operand());
+}
+// Calls `next` with aligned memory in place of an output, which its results are copied to.
+template <class Next>
+[[gnu::noinline]] Status through_aligned(const Operand& to, const LaunchContext& context, const Next& next) noexcept {
+  Temporary aligned;
+  DLT_TRY(aligned.make(*to.tensor, *context.stream));
+  DLT_TRY(next(aligned.operand()));
+  return copy_bytes(aligned.operand(), to, context);
+}
+
+// Makes strides of the output, operand 0, positive, sorts dimensions by them, largest first, and joins those that all operands
+// in memory continue: then writes along the last one are adjacent.
+struct Dimensions {
+  int operands;  // with the output
+  const bool* immediate;
+  int64_t* shape;
+  int64_t (*strides)[max_dims];
+};
+int order_dimensions(const Dimensions& d, int dims, void** pointers, const int* bytes) noexcept;
+
+// The context with the launch settings of the thread, unless it has some.
+inline LaunchContext with_launch(const LaunchContext& context) noexcept {
+  return {context.stream, context.launch ? context.launch : thread_launch()};
+}
 
 }  // namespace dlt::cuda

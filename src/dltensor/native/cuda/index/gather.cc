@@ -11,7 +11,8 @@ namespace {
 
 using kernels::Gather;
 
-enum class Kind : uint64_t { places, words, join };  // of kernels of scatter.cuh
+// Kernels of scatter.cuh, then of gather.cuh.
+enum class Kind : uint64_t { places, scattered, join, check, gathered };
 
 // Dimensions of the result in bytes of the tensor, and of the dense side where that has strides of its own.
 struct Places {
@@ -61,7 +62,7 @@ Status set_up(const Indexed& x, Places& p) noexcept {
   return success;
 }
 
-// The same with strides of both sides; the positions are one dimension, without a stride of the tensor.
+// Sets up strides of both sides; the positions are one dimension, without a stride of the tensor.
 Status set_up_both(const Indexed& x, Places& p) noexcept {
   DLT_TRY(p.add(x.outer, x.outer_shape, x.outer_tensor, x.outer_dense, x.width));
   p.spread_from = p.dims;
@@ -79,25 +80,31 @@ int64_t word_bytes(const Indexed& x, const Places& p) noexcept {
   return static_cast<int64_t>(all & (~all + 1));
 }
 
-Status find(Device& device, const char* name, int type, Kernel* kernel) noexcept {
-  KernelKey key;
-  key.add(3, 2);
-  key.add(static_cast<uint64_t>(type), 6);
-  key.add(*name == 'c' ? 0x2A : 0x2B, 40);
-  if (find_kernel(device, key.word, kernel)) return success;
-  DLT_TRY(guarded("gather", [&] {
-    return get_kernel(device, "native/cuda/kernels/index/gather.cuh",
-                      std::string("dlt::kernels::gather::") + name + "<" + type_name(type) + ">", kernel);
-  }));
-  keep_kernel(device, key.word, *kernel);
+// Addresses, sizes and steps of the index arrays as parameters of a kernel; steps in units of so many bytes.
+template <class Parameters>
+Status use_arrays(const Indexed& x, int64_t unit, Block* const* blocks, Stream& stream, Parameters* p) noexcept {
+  p->arrays = x.arrays;
+  p->count = static_cast<uint64_t>(x.count);
+  for (int k = 0; k < x.arrays; ++k) {
+    p->index[k] = x.array[k].data;
+    p->size[k] = x.array[k].size;
+    p->step[k] = x.array[k].stride * x.width / unit;
+    DLT_TRY(use(blocks[k], stream, false));
+  }
   return success;
 }
 
-Status launch(Device& device, const char* name, int type, int64_t items, const LaunchContext& context, Gather* q) noexcept {
+Status launch(Kind kind, uint64_t number, const std::string& name, int64_t items, const LaunchContext& context,
+              void* parameters) noexcept {
+  const bool scatters = kind < Kind::check;
+  Device& device = *context.stream->device;
   Kernel kernel;
-  DLT_TRY(find(device, name, type, &kernel));
+  DLT_TRY(family_kernel(
+      device, Family::index, number << 3 | static_cast<uint64_t>(kind),
+      scatters ? "native/cuda/kernels/index/scatter.cuh" : "native/cuda/kernels/index/gather.cuh",
+      [&] { return (scatters ? "scatter::" : "gather::") + name; }, &kernel));
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
-  return launch_kernel(device, kernel, geometry, *context.stream, q);
+  return launch_kernel(device, kernel, geometry, *context.stream, parameters);
 }
 
 // The first index that is out of range to `bad`; waits for it.
@@ -105,13 +112,7 @@ Status check_all(const Indexed& x, Block* const* blocks, const LaunchContext& co
   if (x.arrays == 0 || x.count == 0) return success;
   Stream& stream = *context.stream;
   Gather q{};
-  q.count = static_cast<uint64_t>(x.count);
-  q.arrays = x.arrays;
-  for (int k = 0; k < x.arrays; ++k) {
-    q.index[k] = x.array[k].data;
-    q.size[k] = x.array[k].size;
-    DLT_TRY(use(blocks[k], stream, false));
-  }
+  DLT_TRY(use_arrays(x, 1, blocks, stream, &q));
   int64_t one = 1, step = 1;
   uint64_t first = UINT64_MAX;
   const DLTensor like{nullptr, {kDLCUDA, stream.device->ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};
@@ -119,7 +120,7 @@ Status check_all(const Indexed& x, Block* const* blocks, const LaunchContext& co
   DLT_TRY(found.make(like, stream));
   DLT_TRY(fill(&first, found.operand(), context));
   q.bad = reinterpret_cast<uint64_t*>(address(found.tensor));
-  DLT_TRY(launch(*stream.device, "check", type_int64, x.count, context, &q));
+  DLT_TRY(launch(Kind::check, 0, "check<int64_t>", x.count, context, &q));
   DLT_TRY(to_host(&first, found.operand(), stream));
   if (first == UINT64_MAX) return success;
   *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
@@ -178,21 +179,48 @@ template <class Move>
   return move(straight.indexed, straight.blocks);
 }
 
-LaunchContext with_launch(const LaunchContext& context) noexcept {
-  LaunchContext resolved = context;
-  if (!resolved.launch) resolved.launch = thread_launch();
-  return resolved;
+// Checks the indices if `bad` is not null. `done`: one is out of range.
+Status check_if_wanted(const Indexed& x, Block* const* blocks, const LaunchContext& context, BadIndex* bad,
+                       bool* done) noexcept {
+  *done = false;
+  if (!bad) return success;
+  *bad = {-1, 0, 0};
+  DLT_TRY(check_all(x, blocks, context, bad));
+  *done = bad->at >= 0;
+  return success;
 }
 
-Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64_t items, const LaunchContext& context,
-                      void* parameters) noexcept {
-  Device& device = *context.stream->device;
-  Kernel kernel;
-  DLT_TRY(family_kernel(
-      device, Family::scatter, number << 2 | static_cast<uint64_t>(kind), "native/cuda/kernels/index/scatter.cuh",
-      [&] { return "scatter::" + name; }, &kernel));
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items, context.launch);
-  return launch_kernel(device, kernel, geometry, *context.stream, parameters);
+// Places of positions in the tensor; for several checked ones, the positions sorted by place.
+struct SortedPlaces {
+  Scratch places;
+  CarryingKeys keys;
+  bool sorted, wide;
+
+  Status make(const Indexed& x, int64_t unit, bool checked, Block* const* blocks, const LaunchContext& context) noexcept {
+    Stream& stream = *context.stream;
+    DLT_TRY(places.make(static_cast<uint64_t>(x.count) * 8, stream));
+    kernels::Places p{};
+    p.places = places.as<int64_t>();
+    DLT_TRY(use_arrays(x, unit, blocks, stream, &p));
+    uint64_t count = 1;  // of places that the arrays can name
+    for (int k = 0; k < x.arrays; ++k) count *= static_cast<uint64_t>(x.array[k].size);
+    sorted = checked && x.count > 1, wide = count > uint64_t{1} << 32;
+    if (sorted) {
+      DLT_TRY(keys.make(p.count, wide ? 8 : 4, stream));
+      p.keys = keys.keys();
+    }
+    DLT_TRY(launch(Kind::places, wide, wide ? "places<uint64_t>" : "places<uint32_t>", x.count, context, &p));
+    return sorted ? keys.sort(int(std::bit_width(count - 1)), context) : success;
+  }
+};
+
+// The last dimension becomes that of words, as wide as all addresses and strides allow.
+int64_t cut_into_words(const Indexed& x, Places* p) noexcept {
+  const int64_t word = word_bytes(x, *p);
+  const int last = p->dims - 1;
+  p->shape[last] /= word;
+  p->step[last] = p->dense[last] = word;
+  return word;
 }
 
 }  // namespace
@@ -204,36 +232,28 @@ Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* 
                          [&](Indexed& straight, Block* const* used) { return gather(straight, from, to, used, bad, context); });
   Stream& stream = *context.stream;
   const LaunchContext resolved = with_launch(context);
-  if (bad) {
-    *bad = {-1, 0, 0};
-    DLT_TRY(check_all(x, blocks, resolved, bad));
-    if (bad->at >= 0) return success;
-  }
+  bool done;
+  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done));
+  if (done) return success;
   Places places;
   DLT_TRY(set_up(x, places));
   Gather q{};
   q.out = x.dense, q.in = x.tensor;
-  q.arrays = x.arrays;
-  for (int k = 0; k < x.arrays; ++k) {
-    q.index[k] = x.array[k].data;
-    q.size[k] = x.array[k].size;
-    DLT_TRY(use(blocks[k], stream, false));
-  }
   const int64_t bytes = places.count();
   if (bytes == 0) return success;
-  const int64_t word = word_bytes(x, places);
-  places.shape[places.dims - 1] /= word;
-  places.step[places.dims - 1] = word;
+  const int64_t word = cut_into_words(x, &places);
+  DLT_TRY(use_arrays(x, word, blocks, stream, &q));
   q.items = static_cast<uint64_t>(bytes / word);
   q.dims = places.dims, q.spread_from = places.spread_from, q.spread_to = places.spread_to;
   for (int d = 0; d < places.dims; ++d) {
     q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(places.shape[d]));
     q.stride[d] = places.step[d] / word;
   }
-  for (int k = 0; k < x.arrays; ++k) q.step[k] = x.array[k].stride * x.width / word;
   DLT_TRY(use(from.block, stream, false));
   DLT_TRY(use(to.block, stream, true));
-  return launch(*stream.device, "words", word_type(word), bytes / word, resolved, &q);
+  const int type = word_type(word);
+  return launch(Kind::gathered, static_cast<uint64_t>(type), std::string("words<") + type_name(type) + ">", bytes / word,
+                resolved, &q);
 }
 
 Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
@@ -244,11 +264,9 @@ Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand&
     });
   Stream& stream = *context.stream;
   const LaunchContext resolved = with_launch(context);
-  if (bad) {
-    *bad = {-1, 0, 0};
-    DLT_TRY(check_all(x, blocks, resolved, bad));
-    if (bad->at >= 0) return success;
-  }
+  bool done;
+  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done));
+  if (done) return success;
   Places places;
   DLT_TRY(set_up_both(x, places));
   int64_t unit = x.width;  // bytes of what a thread takes
@@ -258,47 +276,24 @@ Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand&
       places.shape[last] *= x.width, places.step[last] = places.dense[last] = 1;
     else DLT_TRY(places.add_one(x.width, 1, 1));
     if (places.count() == 0) return success;
-    unit = word_bytes(x, places);
-    places.shape[places.dims - 1] /= unit;
-    places.step[places.dims - 1] = places.dense[places.dims - 1] = unit;
+    unit = cut_into_words(x, &places);
   }
   const int64_t items = places.count();
   if (items == 0) return success;
 
-  Scratch place;
-  CarryingKeys keys;
-  kernels::Places named{};
-  DLT_TRY(place.make(static_cast<uint64_t>(x.count) * 8, stream));
-  named.places = place.as<int64_t>();
-  named.count = static_cast<uint64_t>(x.count);
-  named.arrays = x.arrays;
-  uint64_t named_places = 1;
-  for (int k = 0; k < x.arrays; ++k) {
-    named.index[k] = x.array[k].data;
-    named.size[k] = x.array[k].size;
-    named.step[k] = x.array[k].stride * x.width / unit;
-    named_places *= static_cast<uint64_t>(x.array[k].size);
-    DLT_TRY(use(blocks[k], stream, false));
-  }
-  const bool sorted = bad && x.count > 1, wide = named_places > uint64_t{1} << 32;
-  if (sorted) {
-    DLT_TRY(keys.make(named.count, wide ? 8 : 4, stream));
-    named.keys = keys.keys();
-  }
-  DLT_TRY(launch_scatter(Kind::places, wide, wide ? "places<uint64_t>" : "places<uint32_t>", x.count, resolved, &named));
-  if (sorted) DLT_TRY(keys.sort(int(std::bit_width(named_places - 1)), resolved));
-
+  SortedPlaces named;
+  DLT_TRY(named.make(x, unit, bad != nullptr, blocks, resolved));
   kernels::Scatter q{};
   q.out = x.tensor, q.in = x.dense;
-  q.places = place.as<int64_t>();
-  if (sorted) {
-    q.keys = keys.keys();
-    q.wide_keys = wide;
-    q.numbers = keys.carried();
-    q.wide = keys.wide();
+  q.places = named.places.as<int64_t>();
+  if (named.sorted) {
+    q.keys = named.keys.keys();
+    q.wide_keys = named.wide;
+    q.numbers = named.keys.carried();
+    q.wide = named.keys.wide();
   }
   q.items = static_cast<uint64_t>(items);
-  q.count = named.count;
+  q.count = static_cast<uint64_t>(x.count);
   q.dims = places.dims, q.spread = places.spread_from;
   for (int d = 0; d < places.dims; ++d) {
     q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(places.shape[d]));
@@ -309,16 +304,15 @@ Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand&
   DLT_TRY(use(to.block, stream, true));
   if (op < 0) {
     const int word = word_type(unit);
-    return launch_scatter(Kind::words, static_cast<uint64_t>(word), std::string("words<") + type_name(word) + ">", items,
-                          resolved, &q);
+    return launch(Kind::scattered, static_cast<uint64_t>(word), std::string("words<") + type_name(word) + ">", items, resolved,
+                  &q);
   }
   // Aligned at every place, or else read as bytes.
   const auto alignment = static_cast<uint64_t>(type_alignment(type) - 1);
   const bool bytes = ((reinterpret_cast<uintptr_t>(x.tensor) | reinterpret_cast<uintptr_t>(x.dense)) & alignment) != 0;
-  return launch_scatter(
-      Kind::join, static_cast<uint64_t>(op) << 7 | static_cast<uint64_t>(type) << 1 | bytes,
-      "join<" + body_name(static_cast<uint32_t>(op)) + ", " + type_name(type) + ", " + (bytes ? "true>" : "false>"), items,
-      resolved, &q);
+  return launch(Kind::join, static_cast<uint64_t>(op) << 7 | static_cast<uint64_t>(type) << 1 | bytes,
+                "join<" + body_name(static_cast<uint32_t>(op)) + ", " + type_name(type) + ", " + (bytes ? "true>" : "false>"),
+                items, resolved, &q);
 }
 
 }  // namespace dlt::cuda

@@ -25,13 +25,10 @@ Status launch_tiles(const char* header, Family family, uint64_t number, const st
 }  // namespace
 
 void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted) {
-  const auto add = [&](const char* kernel) {
-    wanted->push_back({counts_header, std::string("dlt::kernels::counts::") + kernel});
-  };
-  add("within<uint64_t, true>");
+  wanted->push_back({counts_header, "counts::within<uint64_t, true>"});
   if (n <= kernels::counts_tile) return;
-  add("totals<uint64_t>");
-  add("within<uint64_t, false>");
+  wanted->push_back({counts_header, "counts::totals<uint64_t>"});
+  wanted->push_back({counts_header, "counts::within<uint64_t, false>"});
 }
 
 Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) noexcept {
@@ -55,12 +52,8 @@ Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) 
 Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before, int64_t* count,
                  const LaunchContext& context) noexcept {
   DLT_TRY(refuse_capture("mask", *context.stream));
-  if (is_misaligned(*from.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*from.tensor, *context.stream));
-    DLT_TRY(copy_bytes(from, straight.operand(), context));
-    return pack_mask(straight.operand(), bits, n, words, before, count, context);
-  }
+  if (is_misaligned(*from.tensor)) [[unlikely]]
+    return with_aligned(from, context, [&](const Operand& x) { return pack_mask(x, bits, n, words, before, count, context); });
   return guarded("mask", [&]() -> Status {
     Stream& stream = *context.stream;
     int type;

@@ -101,12 +101,8 @@ Status fourier(const FourierCall& call, const Operand& x, const Operand& out, co
   const int type = type_of_transform(from, to);
   if (type < 0 || call.rank < 1 || call.rank > 3) return fail(Fault::type, "fft: no transform of these dtypes and dimensions");
   const CUdeviceptr unit = to == type_complex128 || from == type_complex128 ? 16 : 8;  // of real numbers too
-  if (address(*x.tensor) % unit != 0) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*x.tensor, stream));
-    DLT_TRY(copy_bytes(x, straight.operand(), context));
-    return fourier(call, straight.operand(), out, context);
-  }
+  if (address(*x.tensor) % unit != 0) [[unlikely]]
+    return with_aligned(x, context, [&](const Operand& aligned) { return fourier(call, aligned, out, context); });
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));
   return guarded("fft", [&]() -> Status {

@@ -116,7 +116,7 @@ void describe(Matrix& m, const Operand& operand) noexcept {
   m.column_step = t.strides[t.ndim - 1];
 }
 
-// How BLAS sees it, column-major: rows in memory are its columns.
+// The matrix as BLAS sees it, column-major: rows in memory are its columns.
 struct View {
   bool transposed = false;
   int64_t leading = 0;
@@ -227,15 +227,13 @@ Status call_tiled(const Problem& p, const LaunchContext& context) noexcept {
   KernelKey key;
   key.add(3, 2);
   key.add(static_cast<uint64_t>(p.type), 6);
-  if (!find_kernel(device, key.word, &kernel)) {
-    DLT_TRY(guarded("gemm", [&] {
-      return get_kernel(device, "native/cuda/kernels/linalg/product.cuh",
-                        std::string("dlt::kernels::product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
-                            type_name(factor_type(p.type)) + ">",
-                        &kernel);
-    }));
-    keep_kernel(device, key.word, kernel);
-  }
+  DLT_TRY(kernel_of(
+      device, key, "native/cuda/kernels/linalg/product.cuh",
+      [&] {
+        return std::string("product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
+               type_name(factor_type(p.type)) + ">";
+      },
+      &kernel));
   kernels::Product q{};
   q.a = p.a.data, q.b = p.b.data, q.c = p.c.data;
   q.rows = p.m, q.columns = p.n, q.depth = p.k;

@@ -88,9 +88,6 @@ DLT_API Block* take_back(Block* block) noexcept;
 // Returns foreign memory that waited for work of ours, as far as that is done.
 DLT_API void give_back_finished() noexcept;
 
-// The host is about to read or write: waits until no stream uses the block.
-DLT_API Status wait_for_host(Block* block) noexcept;
-
 // Calls into the driver may wait: for room in its queue, behind work that needs Python's lock. So releases give the lock up:
 // `leave` does where the thread has it, and returns what `enter` takes it back with, else null. Set once.
 DLT_API void set_python_lock(void* (*leave)() noexcept, void (*enter)(void*) noexcept) noexcept;

@@ -166,22 +166,4 @@ Block* take_back(Block* block) noexcept {
   return inner;
 }
 
-Status wait_for_host(Block* block) noexcept {
-  Memory* memory = device_memory_of(block);
-  if (!memory) return success;
-  DLT_TRY(settle(*memory));
-  Stream* users[Memory::max_users];
-  int count;
-  {
-    std::lock_guard hold(memory->lock);
-    Stream* sole = memory->sole.load(std::memory_order_relaxed);
-    users[0] = sole;
-    count = sole ? 1 : memory->user_count;
-    if (!sole)
-      for (int i = 0; i < count; ++i) users[i] = memory->users[i];
-  }
-  for (int i = 0; i < count; ++i) DLT_TRY(synchronize_stream(users[i]));
-  return success;
-}
-
 }  // namespace dlt::cuda

@@ -10,12 +10,10 @@ namespace dlt::cuda {
 Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n, const Operand& out,
             const LaunchContext& context) noexcept {
   if (n == 0) return success;
-  if (is_misaligned(*out.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*out.tensor, *context.stream));
-    DLT_TRY(draw(distribution, type, words, how, position, n, straight.operand(), context));
-    return copy_bytes(straight.operand(), out, context);
-  }
+  if (is_misaligned(*out.tensor)) [[unlikely]]
+    return through_aligned(out, context, [&](const Operand& aligned) {
+      return draw(distribution, type, words, how, position, n, aligned, context);
+    });
   Device& device = *context.stream->device;
   KernelKey key;
   key.add(3, 2);
@@ -24,15 +22,13 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
   key.add(static_cast<uint64_t>(type), 6);
   key.add(static_cast<uint64_t>(words), 2);
   Kernel kernel;
-  if (!find_kernel(device, key.word, &kernel)) {
-    DLT_TRY(guarded("compile", [&] {
-      return get_kernel(device, "native/cuda/kernels/random/random.cuh",
-                        "dlt::kernels::random::values<" + std::to_string(static_cast<int>(distribution)) + ", " +
-                            type_name(type) + ", " + std::to_string(words) + ">",
-                        &kernel);
-    }));
-    keep_kernel(device, key.word, kernel);
-  }
+  DLT_TRY(kernel_of(
+      device, key, "native/cuda/kernels/random/random.cuh",
+      [&] {
+        return "random::values<" + std::to_string(static_cast<int>(distribution)) + ", " + type_name(type) + ", " +
+               std::to_string(words) + ">";
+      },
+      &kernel));
   DLT_TRY(use(out.block, *context.stream, true));
   const uint64_t values = 4 / static_cast<uint64_t>(words), skip = position % 4 / static_cast<uint64_t>(words);
   drawn::Run p;

@@ -47,9 +47,8 @@ std::string expression_of(const Name& name, const char* kernel) {
     default:
       if (name.ordered) body = "ordered_products";
   }
-  const std::string space = "dlt::kernels::reduce::";
-  return space + kernel + "<" + space + body + "<" + type_name(name.choice.type) + ">, " + type_name(name.element) + ", " +
-         type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
+  return std::string("reduce::") + kernel + "<dlt::kernels::reduce::" + body + "<" + type_name(name.choice.type) + ">, " +
+         type_name(name.element) + ", " + type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
          (name.masked ? ", true>" : ", false>");
 }
 
@@ -77,17 +76,13 @@ KernelKey key_of(const Name& name, Step step) noexcept {
   return key;
 }
 
-Status kernel_of(Device& device, const Name& name, Step step, bool both, Kernel* out) noexcept {
-  const KernelKey key = key_of(name, step);
-  if (find_kernel(device, key.word, out)) return success;
-  DLT_TRY(guarded("compile", [&] {
-    if (both)
-      prepare_kernels(device, {{reduce_header, expression_of(name, kernel_name(name, Step::partial))},
-                               {reduce_header, expression_of(name, kernel_name(name, Step::joined))}});
-    return get_kernel(device, reduce_header, expression_of(name, kernel_name(name, step)), out);
-  }));
-  keep_kernel(device, key.word, *out);
-  return success;
+Status find(Device& device, const Name& name, Step step, bool both, Kernel* out) noexcept {
+  const auto expression = [&](Step of) { return expression_of(name, kernel_name(name, of)); };
+  const auto wanted = [&] {
+    if (both) prepare_kernels(device, {{reduce_header, expression(Step::partial)}, {reduce_header, expression(Step::joined)}});
+    return expression(step);
+  };
+  return kernel_of(device, key_of(name, step), reduce_header, wanted, out);
 }
 
 // Bytes of a state as reduce.cuh has it.
@@ -168,7 +163,7 @@ int64_t parts_for(int64_t groups, int64_t resident) noexcept {
   return best;
 }
 
-// How many threads share the elements of a result, and how blocks do, of which `resident` run at a time.
+// Shares the elements of a result among threads, and among blocks, of which `resident` run at a time.
 template <int DIMS>
 void share(const Shape& shape, int64_t resident, const Name& name, kernels::Reduce<DIMS>* p) noexcept {
   const bool ordered = name.ordered, across = is_across(shape);
@@ -234,11 +229,11 @@ Status make_plan(Name name, const Shape& shape, bool root, Device& device, Reduc
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
   plan->state_bytes = 0;
-  DLT_TRY(kernel_of(device, name, Step::partial, p.parts > 1, &plan->first));
+  DLT_TRY(find(device, name, Step::partial, p.parts > 1, &plan->first));
   share(shape, multiprocessors * plan->first.blocks_per_multiprocessor, name, &p);
   plan->first_grid = blocks(plan->first, p.tiles);
   if (p.parts == 1) return success;
-  DLT_TRY(kernel_of(device, name, Step::joined, false, &plan->second));
+  DLT_TRY(find(device, name, Step::joined, false, &plan->second));
   plan->second_grid = blocks(plan->second, p.results);
   if (__builtin_mul_overflow(shape.results, static_cast<int64_t>(p.parts) * state_bytes(name), &plan->state_bytes))
     return fail(Fault::memory, "reduce: states of %lld results exceed the address space",
@@ -248,14 +243,11 @@ Status make_plan(Name name, const Shape& shape, bool root, Device& device, Reduc
 
 template <int DIMS>
 Status launch_parts(ReducePlan<DIMS>& plan, Stream& stream) noexcept {
-  Device& device = *stream.device;
-  Block* states = nullptr;
-  DLT_TRY(allocate(stream, static_cast<size_t>(plan.state_bytes), &states));
-  plan.p.states = states->data;
-  Status status = launch_kernel(device, plan.first, plan.first_grid, stream, &plan.p);
-  if (status.ok()) status = launch_kernel(device, plan.second, plan.second_grid, stream, &plan.p);
-  release(states);
-  return status;
+  Scratch states;
+  DLT_TRY(states.make(static_cast<uint64_t>(plan.state_bytes), stream));
+  plan.p.states = states.as<void>();
+  DLT_TRY(launch_kernel(*stream.device, plan.first, plan.first_grid, stream, &plan.p));
+  return launch_kernel(*stream.device, plan.second, plan.second_grid, stream, &plan.p);
 }
 // The caller has set addresses and options.
 template <int DIMS>
@@ -383,18 +375,12 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
     DLT_TRY(reduce(reduction, options, type, in, mask, axes, exact.operand(), context));
     return cast(exact.operand(), out, {}, context);
   }
-  if (is_misaligned(*in.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*in.tensor, *context.stream));
-    DLT_TRY(copy_bytes(in, straight.operand(), context));
-    return reduce(reduction, options, type, straight.operand(), mask, axes, out, context);
-  }
-  if (is_misaligned(*out.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*out.tensor, *context.stream));
-    DLT_TRY(reduce(reduction, options, type, in, mask, axes, straight.operand(), context));
-    return copy_bytes(straight.operand(), out, context);
-  }
+  if (is_misaligned(*in.tensor)) [[unlikely]]
+    return with_aligned(in, context,
+                        [&](const Operand& x) { return reduce(reduction, options, type, x, mask, axes, out, context); });
+  if (is_misaligned(*out.tensor)) [[unlikely]]
+    return through_aligned(out, context,
+                           [&](const Operand& x) { return reduce(reduction, options, type, in, mask, axes, x, context); });
   Temporary means;
   Operand center;
   const Operand* centers = nullptr;

@@ -115,6 +115,22 @@ using CUhostFn = void (*)(void*);
 DLT_CUDA_CONSTANTS(DLT_CUDA_CONSTANT)
 #undef DLT_CUDA_CONSTANT
 
+// Errors that a failed kernel leaves: every later call returns them, and the context is of no use any more.
+inline bool is_lost(CUresult result) noexcept {
+  switch (result) {
+    case kContextIsDestroyed:
+    case kIllegalAddress:
+    case kAssert:
+    case kHardwareStackError:
+    case kIllegalInstruction:
+    case kMisalignedAddress:
+    case kInvalidAddressSpace:
+    case kInvalidPc:
+    case kLaunchFailed: return true;
+    default: return false;
+  }
+}
+
 struct CUmemLocation {
   int type, id;
 };
@@ -162,16 +178,13 @@ struct CUmemPoolProps {
   X(R, cuMemAllocFromPoolAsync, (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream))            \
   X(R, cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream))                                                        \
   X(R, cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps* properties))                                      \
-  X(R, cuMemPoolDestroy, (CUmemoryPool pool))                                                                         \
   X(R, cuMemPoolSetAttribute, (CUmemoryPool pool, int attribute, void* value))                                        \
-  X(R, cuMemPoolGetAttribute, (CUmemoryPool pool, int attribute, void* value))                                        \
   X(R, cuMemPoolTrimTo, (CUmemoryPool pool, size_t keep))                                                             \
   X(R, cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc* access, size_t count))                          \
   X(R, cuMemHostAlloc, (void** pointer, size_t bytes, unsigned flags))                                                \
   X(R, cuMemFreeHost, (void* pointer))                                                                                \
   X(R, cuMemAllocManaged, (CUdeviceptr * pointer, size_t bytes, unsigned flags))                                      \
   X(R, cuPointerGetAttributes, (unsigned count, int* attributes, void** values, CUdeviceptr pointer))                 \
-  X(R, cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                              \
   X(R, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream))                       \
   X(R, cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream stream))                             \
   X(R, cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                       \
@@ -201,7 +214,6 @@ struct CUmemPoolProps {
   X(R, cuEventSynchronize, (CUevent event))                                                                           \
   X(R, cuEventElapsedTime, (float* milliseconds, CUevent start, CUevent end))                                         \
   X(R, cuModuleLoadData, (CUmodule * module, const void* image))                                                      \
-  X(R, cuModuleUnload, (CUmodule module))                                                                             \
   X(R, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))                               \
   X(R, cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                                          \
   X(R, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                                           \
@@ -292,7 +304,6 @@ DLT_CUDA_CUSOLVER_CONSTANTS(DLT_CUDA_CONSTANT)
 // clang-format off
 #define DLT_CUDA_CUBLAS_FUNCTIONS(X)                                                                                   \
   X(R, cublasCreate_v2, (cublasHandle_t * handle))                                                                     \
-  X(R, cublasGetVersion_v2, (cublasHandle_t handle, int* version))                                                     \
   X(R, cublasSetStream_v2, (cublasHandle_t handle, CUstream stream))                                                   \
   X(R, cublasSetWorkspace_v2, (cublasHandle_t handle, void* workspace, size_t bytes))                                  \
   X(R, cublasSetMathMode, (cublasHandle_t handle, int mode))                                                           \

@@ -144,9 +144,9 @@ std::vector<std::string> sorted_hints(const Attempt& attempt, int behind) {
   return hints;
 }
 
-void* open(Library which, std::string& tried) {
-  const Wanted& w = wanted[static_cast<int>(which)];
-  Attempt& attempt = attempts[static_cast<int>(which)];
+void* open(Library library, std::string& tried) {
+  const Wanted& w = wanted[static_cast<int>(library)];
+  Attempt& attempt = attempts[static_cast<int>(library)];
   if (const char* forced = getenv(w.variable); forced && *forced) {
     if (!strcmp(forced, "off")) {
       tried = std::string(w.variable) + "=off disables it";
@@ -175,17 +175,17 @@ Status finish(Attempt& attempt, Status status) {
 }
 
 template <size_t n>
-Status load(Library which, void* table, void** handle, const Symbol (&symbols)[n]) {
-  const Wanted& w = wanted[static_cast<int>(which)];
+Status load(Library library, void* table, void** handle, const Symbol (&symbols)[n]) {
+  const Wanted& w = wanted[static_cast<int>(library)];
   std::string tried;
-  *handle = open(which, tried);
-  attempts[static_cast<int>(which)].absent = !*handle;
+  *handle = open(library, tried);
+  attempts[static_cast<int>(library)].absent = !*handle;
   if (!*handle) return fail(Fault::device, "%s cannot be loaded. Tried: %s. Remedy: %s.", w.title, tried.c_str(), w.remedy);
   for (const Symbol& symbol : symbols) {
     void* address = os::find_symbol(*handle, symbol.name);
     if (!address && symbol.required)
       return fail(Fault::device, "%s (%s) has no function %s: it is too old for this package. Remedy: %s.", w.title,
-                  attempts[static_cast<int>(which)].found.c_str(), symbol.name, w.remedy);
+                  attempts[static_cast<int>(library)].found.c_str(), symbol.name, w.remedy);
     memcpy(static_cast<char*>(table) + symbol.offset, &address, sizeof address);
   }
   return success;
@@ -225,8 +225,8 @@ Status start_nvrtc() {
   return success;
 }
 
-Status once(Library which, Status (*start)()) noexcept {
-  Attempt& attempt = attempts[static_cast<int>(which)];
+Status once(Library library, Status (*start)()) noexcept {
+  Attempt& attempt = attempts[static_cast<int>(library)];
   std::lock_guard<std::mutex> hold(lock);
   if (attempt.done) return attempt.fault == Fault::none ? success : fail(attempt.fault, "%s", attempt.words.c_str());
   return guarded("load", [&] { return finish(attempt, start()); });
@@ -275,21 +275,6 @@ Status load_cufft() noexcept {
 
 Status load_cusolver() noexcept {
   return once(Library::cusolver, [] { return load(Library::cusolver, &cusolver, &cusolver.handle, cusolver_symbols); });
-}
-
-bool is_lost(CUresult result) noexcept {
-  switch (result) {
-    case kContextIsDestroyed:
-    case kIllegalAddress:
-    case kAssert:
-    case kHardwareStackError:
-    case kIllegalInstruction:
-    case kMisalignedAddress:
-    case kInvalidAddressSpace:
-    case kInvalidPc:
-    case kLaunchFailed: return true;
-    default: return false;
-  }
 }
 
 Status check_slow(CUresult result, const char* call) noexcept {

@@ -61,7 +61,7 @@ DLT_API Status load_cusolver() noexcept;
 // After load_driver() failed: whether there is nothing to load, that is no driver library, or no device for it.
 bool driver_is_absent() noexcept;
 
-// Where the library was found, or "". For `dltensor info`.
+// The path of the library, or "". For `dltensor info`.
 DLT_API const char* library_path(Library library) noexcept;
 
 // The path that load_*() would try first, or "" where that is left to the system's loader or disabled. Loads nothing.
@@ -73,9 +73,6 @@ extern NvrtcTable nvrtc;
 extern CublasTable cublas;
 extern CufftTable cufft;
 extern CusolverTable cusolver;
-
-// Errors that a failed kernel leaves: every later call answers them, and the context is of no use any more.
-bool is_lost(CUresult result) noexcept;
 
 // Turns a driver result into a status: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; <hint>".
 Status check_slow(CUresult result, const char* call) noexcept;

@@ -25,8 +25,9 @@ enum class Step : unsigned { totals, prefixes, results };
 
 std::string expression_of(const Name& name, Step step) {
   const bool is_float = kind_bit_of(name.element) >= DLT_FLOATS;
-  const std::string scan = "dlt::kernels::scan::", type = std::string("<") + type_name(name.element) + ">";
-  const auto reduced = [&](const char* body) { return scan + "reduced<dlt::kernels::reduce::" + body + type + ">"; };
+  const std::string kernels = "dlt::kernels::", scan = kernels + "scan::",
+                    type = std::string("<") + type_name(name.element) + ">";
+  const auto reduced = [&](const char* body) { return scan + "reduced<" + kernels + "reduce::" + body + type + ">"; };
   std::string body;
   switch (name.op) {
     case Scan::sum: body = is_float ? scan + "float_sums" + type : reduced("sums"); break;
@@ -36,14 +37,14 @@ std::string expression_of(const Name& name, Step step) {
     case Scan::saturating_sum: body = reduced("clamped_sums"); break;
     case Scan::saturating_product: body = reduced("saturated_products"); break;
   }
-  return scan + (step == Step::prefixes ? "prefixes<" : "pieces<") + body + ", " + type_name(name.element) + ", " +
-         type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
+  return std::string("scan::") + (step == Step::prefixes ? "prefixes<" : "pieces<") + body + ", " + type_name(name.element) +
+         ", " + type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
          (step == Step::totals ? ", false>" : ", true>");
 }
 
 constexpr const char* scan_header = "native/cuda/kernels/scan/scan.cuh";
 
-Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
+Status find(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
   KernelKey key;
   key.add(3, 2);
   key.add(60, 6);  // no dtype: see reduce.cc
@@ -52,16 +53,14 @@ Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* 
   key.add(static_cast<uint64_t>(name.element), 6);
   key.add(static_cast<uint64_t>(name.result), 6);
   key.add(name.many, 1);
-  if (find_kernel(device, key.word, out)) return success;
-  DLT_TRY(guarded("compile", [&] {
+  const auto wanted = [&] {
     if (all)
       prepare_kernels(device, {{scan_header, expression_of(name, Step::results)},
                                {scan_header, expression_of(name, Step::totals)},
                                {scan_header, expression_of(name, Step::prefixes)}});
-    return get_kernel(device, scan_header, expression_of(name, step), out);
-  }));
-  keep_kernel(device, key.word, *out);
-  return success;
+    return expression_of(name, step);
+  };
+  return kernel_of(device, key, scan_header, wanted, out);
 }
 
 template <int DIMS>
@@ -93,25 +92,23 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   };
 
   Kernel totals, prefixes, results;
-  DLT_TRY(kernel_of(device, name, Step::results, p.blocks > 1, &results));
+  DLT_TRY(find(device, name, Step::results, p.blocks > 1, &results));
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
   if (p.blocks == 1) return launch_kernel(device, results, blocks(results, tiles(1)), *context.stream, &p);
 
-  DLT_TRY(kernel_of(device, name, Step::totals, false, &totals));
-  DLT_TRY(kernel_of(device, name, Step::prefixes, false, &prefixes));
+  DLT_TRY(find(device, name, Step::totals, false, &totals));
+  DLT_TRY(find(device, name, Step::prefixes, false, &prefixes));
   int64_t bytes;
   if (__builtin_mul_overflow(count, static_cast<int64_t>(p.blocks) * state_bytes, &bytes))
     return fail(Fault::memory, "scan: states of %lld rows exceed the address space", static_cast<long long>(count));
-  Block* states = nullptr;
-  DLT_TRY(allocate(*context.stream, static_cast<size_t>(bytes), &states));
-  p.states = states->data;
-  Status status = launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *context.stream, &p);
-  if (status.ok()) status = launch_kernel(device, prefixes, blocks(prefixes, p.rows), *context.stream, &p);
-  if (status.ok()) status = launch_kernel(device, results, blocks(results, tiles(p.blocks)), *context.stream, &p);
-  release(states);
-  return status;
+  Scratch states;
+  DLT_TRY(states.make(static_cast<uint64_t>(bytes), *context.stream));
+  p.states = states.as<void>();
+  DLT_TRY(launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *context.stream, &p));
+  DLT_TRY(launch_kernel(device, prefixes, blocks(prefixes, p.rows), *context.stream, &p));
+  return launch_kernel(device, results, blocks(results, tiles(p.blocks)), *context.stream, &p);
 }
 
 }  // namespace
@@ -120,18 +117,10 @@ Status scan(Scan op, const Operand& in, int axis, const Operand& out, const Laun
   Name name{op, 0, 0, false};
   DLT_TRY(type_of("scan", *in.tensor, &name.element));
   DLT_TRY(type_of("scan", *out.tensor, &name.result));
-  if (is_misaligned(*in.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*in.tensor, *context.stream));
-    DLT_TRY(copy_bytes(in, straight.operand(), context));
-    return scan(op, straight.operand(), axis, out, context);
-  }
-  if (is_misaligned(*out.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*out.tensor, *context.stream));
-    DLT_TRY(scan(op, in, axis, straight.operand(), context));
-    return copy_bytes(straight.operand(), out, context);
-  }
+  if (is_misaligned(*in.tensor)) [[unlikely]]
+    return with_aligned(in, context, [&](const Operand& x) { return scan(op, x, axis, out, context); });
+  if (is_misaligned(*out.tensor)) [[unlikely]]
+    return through_aligned(out, context, [&](const Operand& x) { return scan(op, in, axis, x, context); });
   Axis rows[most_dims], along{1, 0, 0, 0};
   int dims = 0;
   int64_t count = 1;

@@ -7,15 +7,10 @@ namespace dlt::cuda {
 
 Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
                     const LaunchContext& context) noexcept {
-  for (const Operand* operand : {&sorted, &values}) {
-    if (!is_misaligned(*operand->tensor)) [[likely]]
-      continue;
-    Temporary straight;
-    DLT_TRY(straight.make(*operand->tensor, *context.stream));
-    DLT_TRY(copy_bytes(*operand, straight.operand(), context));
-    return operand == &sorted ? searchsorted(straight.operand(), values, out, after, context)
-                              : searchsorted(sorted, straight.operand(), out, after, context);
-  }
+  if (is_misaligned(*sorted.tensor)) [[unlikely]]
+    return with_aligned(sorted, context, [&](const Operand& x) { return searchsorted(x, values, out, after, context); });
+  if (is_misaligned(*values.tensor)) [[unlikely]]
+    return with_aligned(values, context, [&](const Operand& x) { return searchsorted(sorted, x, out, after, context); });
   int type;
   DLT_TRY(type_of("searchsorted", *sorted.tensor, &type));
   Device& device = *context.stream->device;
@@ -38,18 +33,13 @@ Status searchsorted(const Operand& sorted, const Operand& values, const Operand&
   DLT_TRY(use(sorted.block, *context.stream, false));
   DLT_TRY(use(values.block, *context.stream, false));
   DLT_TRY(use(out.block, *context.stream, true));
-  const Launch* launch = context.launch ? context.launch : thread_launch();
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, with_launch(context).launch);
   return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
 Status tally(const Operand& bins, const Operand*, const Operand& counts, const LaunchContext& context) noexcept {
-  if (is_misaligned(*bins.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*bins.tensor, *context.stream));
-    DLT_TRY(copy_bytes(bins, straight.operand(), context));
-    return tally(straight.operand(), nullptr, counts, context);
-  }
+  if (is_misaligned(*bins.tensor)) [[unlikely]]
+    return with_aligned(bins, context, [&](const Operand& x) { return tally(x, nullptr, counts, context); });
   Stream& stream = *context.stream;
   Device& device = *stream.device;
   const int64_t zero = 0;

@@ -53,7 +53,7 @@ void prepare(Device& device, int bytes, int carried, bool lines, uint64_t tiles,
   Kernel known;
   if (find_kernel(device, family_key(Family::sort, number_of({Step::move, bytes, carried})).word, &known)) return;
   std::vector<KernelText> wanted;
-  const auto add = [&](const Kind& kind) { wanted.push_back({sorts_header, "dlt::kernels::" + name_of(kind)}); };
+  const auto add = [&](const Kind& kind) { wanted.push_back({sorts_header, name_of(kind)}); };
   add({Step::make, bytes});
   for (const int of : {bytes, 0}) {
     if (of == 0 && !lines) continue;
@@ -78,8 +78,7 @@ Status launch_elements(const Kind& kind, const LaunchContext& context, kernels::
   Kernel kernel;
   DLT_TRY(find_sort(device, kind, &kernel));
   const auto n = static_cast<int64_t>(p->n);
-  const Launch* launch = context.launch ? context.launch : thread_launch();
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, with_launch(context).launch);
   return launch_kernel(device, kernel, geometry, *context.stream, p);
 }
 
@@ -139,12 +138,8 @@ Status CarryingKeys::sort_by_line(uint64_t line, const LaunchContext& context) n
 
 Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
             const LaunchContext& context) noexcept {
-  if (is_misaligned(*from.tensor)) [[unlikely]] {
-    Temporary straight;
-    DLT_TRY(straight.make(*from.tensor, *context.stream));
-    DLT_TRY(copy_bytes(from, straight.operand(), context));
-    return sort(straight.operand(), elements, indices, line, descending, context);
-  }
+  if (is_misaligned(*from.tensor)) [[unlikely]]
+    return with_aligned(from, context, [&](const Operand& x) { return sort(x, elements, indices, line, descending, context); });
   return guarded("sort", [&]() -> Status {
     Stream& stream = *context.stream;
     int type;
@@ -192,7 +187,7 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
 
 namespace {
 
-// Where lines of results are sorted into: the output itself, or a temporary whose first elements are copied to it.
+// The target of sorted lines: the output itself, or a temporary whose first elements are copied to it.
 struct Lines {
   AxisLast wanted;
   Temporary full;

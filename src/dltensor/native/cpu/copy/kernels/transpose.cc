@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "native/cpu/copy/kernels.h"
+#include "native/cpu/runtime/kernels/registers.h"
 #include "native/cpu/runtime/kernels/unit.h"
 
 #if defined(__x86_64__)
@@ -15,14 +16,6 @@ namespace dlt::DLT_LEVEL {
 namespace {
 
 // The side of the square of elements of width W that is transposed in registers.
-constexpr int register_bytes =
-#if defined(__AVX512F__)
-    64;
-#elif defined(__AVX2__)
-    32;
-#else
-    16;
-#endif
 template <int W>
 constexpr int square = W <= 2 ? 16 / W : register_bytes / W;  // narrow ones: 16 or 8 lines are enough
 
@@ -200,14 +193,15 @@ void stream_end() {
 #endif
 }
 
+template <int... I>
+void fill_widths(CopyKernels* kernels, std::integer_sequence<int, I...>) {
+  ((kernels->moves[I] = move<1 << I>), ...);
+}
+
 }  // namespace
 
 void fill_moves(CopyKernels* kernels) {
-  kernels->moves[0] = move<1>;
-  kernels->moves[1] = move<2>;
-  kernels->moves[2] = move<4>;
-  kernels->moves[3] = move<8>;
-  kernels->moves[4] = move<16>;
+  fill_widths(kernels, std::make_integer_sequence<int, 5>());
   kernels->stream = stream;
   kernels->stream_end = stream_end;
 }

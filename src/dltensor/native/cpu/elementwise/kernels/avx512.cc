@@ -139,7 +139,7 @@ DLT_FN __m512 all(float v) { return _mm512_set1_ps(v); }
 // polynomial is (exp(r) - 1 - r) / r^2 at Chebyshev's nodes.
 struct Steps {
   __m512d count, step, rise;  // exp(x) = 2^(count / 16, rounded down) * step * (1 + rise)
-  __m512i which;  // of the 16
+  __m512i entry;  // of the 16
 };
 DLT_FN Steps steps_of(__m512d x) {
   const __m512d low = _mm512_setr_pd(0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
@@ -155,8 +155,8 @@ DLT_FN Steps steps_of(__m512d x) {
   const __m512d second = _mm512_fmadd_pd(rest, all(0x1.11111110e0d94p-7), all(0x1.55555554e8d7bp-5));
   const __m512d third = _mm512_fmadd_pd(rest, all(0x1.a01b0cb76698bp-13), all(0x1.6c17ede661f5cp-10));
   const __m512d sum = _mm512_fmadd_pd(square, _mm512_fmadd_pd(square, third, second), first);
-  const __m512i which = _mm512_castpd_si512(shifted);
-  return {count, _mm512_permutex2var_pd(low, which, high), _mm512_fmadd_pd(square, sum, rest), which};
+  const __m512i entry = _mm512_castpd_si512(shifted);
+  return {count, _mm512_permutex2var_pd(low, entry, high), _mm512_fmadd_pd(square, sum, rest), entry};
 }
 
 // Within 1.2 units in the last place.
@@ -193,7 +193,7 @@ DLT_FN __m512i tangent_of(__m512i bits, double) {
   // From 20 on it is 1. A NaN is the second operand.
   const Steps s = steps_of(_mm512_min_pd(all(40.0), _mm512_add_pd(size, size)));
   const __m512d power = _mm512_scalef_pd(all(1.0), _mm512_mul_pd(s.count, all(0.0625)));
-  const __m512d step = _mm512_mul_pd(power, s.step), lacks = _mm512_mul_pd(power, _mm512_permutex2var_pd(low, s.which, high));
+  const __m512d step = _mm512_mul_pd(power, s.step), lacks = _mm512_mul_pd(power, _mm512_permutex2var_pd(low, s.entry, high));
   const __m512d less_one = _mm512_add_pd(_mm512_sub_pd(step, all(1.0)), _mm512_fmadd_pd(step, s.rise, lacks));
   const __m512d result = _mm512_div_pd(less_one, _mm512_add_pd(less_one, all(2.0)));
   return _mm512_or_si512(_mm512_castpd_si512(result), _mm512_and_si512(sign, bits));

@@ -29,14 +29,9 @@ void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_
 
 void fill_integers(ElementwiseKernels* kernels) {
   fill_column<bool>(kernels, type_bool);
-  fill_column<int8_t>(kernels, type_int8);
-  fill_column<int16_t>(kernels, type_int16);
-  fill_column<int32_t>(kernels, type_int32);
-  fill_column<int64_t>(kernels, type_int64);
-  fill_column<uint8_t>(kernels, type_uint8);
-  fill_column<uint16_t>(kernels, type_uint16);
-  fill_column<uint32_t>(kernels, type_uint32);
-  fill_column<uint64_t>(kernels, type_uint64);
+#define DLT_FILL(type, name) fill_column<type>(kernels, type_##name);
+  DLT_INTEGER_TYPES(DLT_FILL)
+#undef DLT_FILL
   kernels->ops[op_multiply][type_int8] = kernels->ops[op_multiply][type_uint8] = multiply_bytes;
 }
 

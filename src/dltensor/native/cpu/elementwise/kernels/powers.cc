@@ -46,14 +46,9 @@ void fill(ElementwiseKernels* kernels, int type) {
 }  // namespace
 
 void fill_powers(ElementwiseKernels* kernels) {
-  fill<int8_t>(kernels, type_int8);
-  fill<int16_t>(kernels, type_int16);
-  fill<int32_t>(kernels, type_int32);
-  fill<int64_t>(kernels, type_int64);
-  fill<uint8_t>(kernels, type_uint8);
-  fill<uint16_t>(kernels, type_uint16);
-  fill<uint32_t>(kernels, type_uint32);
-  fill<uint64_t>(kernels, type_uint64);
+#define DLT_FILL(type, name) fill<type>(kernels, type_##name);
+  DLT_INTEGER_TYPES(DLT_FILL)
+#undef DLT_FILL
   fill<float>(kernels, type_float32);
   fill<double>(kernels, type_float64);
   fill<complex64>(kernels, type_complex64);

@@ -122,14 +122,9 @@ void fill_gather(IndexKernels* kernels) {
   kernels->check = check;
   kernels->add_steps = add_steps;
   fill_widths<0, 1, 2, 3, 4>(kernels);
-  fill_joins<int8_t>(kernels, type_int8);
-  fill_joins<int16_t>(kernels, type_int16);
-  fill_joins<int32_t>(kernels, type_int32);
-  fill_joins<int64_t>(kernels, type_int64);
-  fill_joins<uint8_t>(kernels, type_uint8);
-  fill_joins<uint16_t>(kernels, type_uint16);
-  fill_joins<uint32_t>(kernels, type_uint32);
-  fill_joins<uint64_t>(kernels, type_uint64);
+#define DLT_FILL(type, name) fill_joins<type>(kernels, type_##name);
+  DLT_INTEGER_TYPES(DLT_FILL)
+#undef DLT_FILL
   fill_joins<float>(kernels, type_float32);
   fill_joins<double>(kernels, type_float64);
 }

@@ -90,16 +90,16 @@ struct unit_values {
 
 template <class T>
 struct uniform_values {
-  static void run(void* out, const uint32_t* w, const Draw& given, uint64_t, int64_t n) {
-    const Draw draw = given;
+  static void run(void* out, const uint32_t* w, const Draw& parameters, uint64_t, int64_t n) {
+    const Draw draw = parameters;
     DLT_EACH write_at<T>(out, i, drawn::uniform<T>(w + words_of<T> * i, draw));
   }
 };
 
 template <class T>
 struct normal_values {
-  static void run(void* out, const uint32_t* w, const Draw& given, uint64_t, int64_t count) {
-    const Draw draw = given;
+  static void run(void* out, const uint32_t* w, const Draw& parameters, uint64_t, int64_t count) {
+    const Draw draw = parameters;
     const int64_t n = count / 2;
     DLT_EACH {
       const auto two = drawn::normals<T>(w + 2 * words_of<T> * i, draw);
@@ -111,8 +111,8 @@ struct normal_values {
 
 template <class T>
 struct exponential_values {
-  static void run(void* out, const uint32_t* w, const Draw& given, uint64_t, int64_t n) {
-    const Draw draw = given;
+  static void run(void* out, const uint32_t* w, const Draw& parameters, uint64_t, int64_t n) {
+    const Draw draw = parameters;
     DLT_EACH write_at<T>(out, i, drawn::exponential<T>(w + words_of<T> * i, draw));
   }
 };
@@ -200,14 +200,9 @@ void fill_random(RandomKernels* kernels) {
   fill_reals<float>(kernels, type_float32);
   fill_reals<double>(kernels, type_float64);
   draw_t* const integers = kernels->draws[draw_integers];
-  integers[type_int8] = draw_integers_of<uint8_t>;
-  integers[type_int16] = draw_integers_of<uint16_t>;
-  integers[type_int32] = draw_integers_of<uint32_t>;
-  integers[type_int64] = draw_integers_of<uint64_t>;
-  integers[type_uint8] = draw_integers_of<uint8_t>;
-  integers[type_uint16] = draw_integers_of<uint16_t>;
-  integers[type_uint32] = draw_integers_of<uint32_t>;
-  integers[type_uint64] = draw_integers_of<uint64_t>;
+#define DLT_FILL(type, name) integers[type_##name] = draw_integers_of<twin_t<type>>;
+  DLT_INTEGER_TYPES(DLT_FILL)
+#undef DLT_FILL
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -154,8 +154,8 @@ void each_reduction(Visit visit) {
 // The element types of the reductions in reductions.cc. Row: type, name.
 // clang-format off
 #define DLT_REDUCED_TYPES(X) \
-  X(bool, bool) X(int8_t, int8) X(int16_t, int16) X(int32_t, int32) X(int64_t, int64) X(uint8_t, uint8) X(uint16_t, uint16) \
-  X(uint32_t, uint32) X(uint64_t, uint64) X(float, float32) X(double, float64) X(complex64, complex64) X(complex128, complex128)
+  X(bool, bool) DLT_INTEGER_TYPES(X) X(float, float32) X(double, float64) \
+  X(complex64, complex64) X(complex128, complex128)
 // clang-format on
 
 }  // namespace dlt::DLT_LEVEL

@@ -53,13 +53,13 @@ void make_elements(void* elements, const void* keys, int64_t n, const KeyForm& f
 template <class S>
 using lanes_t = typename pack<S>::type;
 
-// Adds -1 to the lanes of `sum` where `other` is less than the lane of `mine`, or with `Equal` not greater.
+// Adds -1 to the lanes of `sum` where `other` is less than the lane of `own_keys`, or with `Equal` not greater.
 template <bool Equal, class S>
-DLT_FN lanes_t<S> count_before(lanes_t<S> sum, S other, lanes_t<S> mine) {
+DLT_FN lanes_t<S> count_before(lanes_t<S> sum, S other, lanes_t<S> key) {
 #if defined(__AVX512BW__)
   // The compiler makes a vector of each mask first.
   constexpr int order = Equal ? _MM_CMPINT_LE : _MM_CMPINT_LT;
-  const __m512i s = __m512i(sum), m = __m512i(mine), all = _mm512_set1_epi32(-1);
+  const __m512i s = __m512i(sum), m = __m512i(key), all = _mm512_set1_epi32(-1);
   if constexpr (sizeof(S) == 1)
     return lanes_t<S>(_mm512_mask_add_epi8(s, _mm512_cmp_epi8_mask(_mm512_set1_epi8(other), m, order), s, all));
   else if constexpr (sizeof(S) == 2)
@@ -69,7 +69,7 @@ DLT_FN lanes_t<S> count_before(lanes_t<S> sum, S other, lanes_t<S> mine) {
   else return lanes_t<S>(_mm512_mask_add_epi64(s, _mm512_cmp_epi64_mask(_mm512_set1_epi64(other), m, order), s, all));
 #else
   const lanes_t<S> others = other - lanes_t<S>{};
-  return sum + (Equal ? lanes_t<S>(others <= mine) : lanes_t<S>(others < mine));
+  return sum + (Equal ? lanes_t<S>(others <= key) : lanes_t<S>(others < key));
 #endif
 }
 
@@ -79,26 +79,26 @@ template <int Blocks, class S>
 DLT_FN void rank_blocks(S* ranks, const S* keys, int64_t first, int64_t n, lanes_t<S> lane) {
   constexpr int64_t lanes = register_bytes / int64_t(sizeof(S));
   typedef typename pack<S>::loose loose;
-  lanes_t<S> mine[Blocks], sum[Blocks];
+  lanes_t<S> own_keys[Blocks], sum[Blocks];
   for (int b = 0; b < Blocks; ++b) {
-    mine[b] = *reinterpret_cast<const loose*>(keys + first + b * lanes);
+    own_keys[b] = *reinterpret_cast<const loose*>(keys + first + b * lanes);
     sum[b] = lanes_t<S>{};
   }
   for (int64_t j = 0; j < first; ++j)
-    for (int b = 0; b < Blocks; ++b) sum[b] = count_before<true>(sum[b], keys[j], mine[b]);
+    for (int b = 0; b < Blocks; ++b) sum[b] = count_before<true>(sum[b], keys[j], own_keys[b]);
   for (int own = 0; own < Blocks; ++own) {
     const int64_t start = first + own * lanes, end = start + lanes < n ? start + lanes : n;
     for (int64_t j = start; j < end; ++j) {
       const lanes_t<S> other = keys[j] - lanes_t<S>{}, at = S(j - start) - lanes_t<S>{};
       for (int b = 0; b < Blocks; ++b) {
-        if (b < own) sum[b] = count_before<false>(sum[b], keys[j], mine[b]);
-        else if (b > own) sum[b] = count_before<true>(sum[b], keys[j], mine[b]);
-        else sum[b] += lanes_t<S>(other < mine[b]) | (lanes_t<S>(other == mine[b]) & lanes_t<S>(at < lane));
+        if (b < own) sum[b] = count_before<false>(sum[b], keys[j], own_keys[b]);
+        else if (b > own) sum[b] = count_before<true>(sum[b], keys[j], own_keys[b]);
+        else sum[b] += lanes_t<S>(other < own_keys[b]) | (lanes_t<S>(other == own_keys[b]) & lanes_t<S>(at < lane));
       }
     }
   }
   for (int64_t j = first + Blocks * lanes; j < n; ++j)
-    for (int b = 0; b < Blocks; ++b) sum[b] = count_before<false>(sum[b], keys[j], mine[b]);
+    for (int b = 0; b < Blocks; ++b) sum[b] = count_before<false>(sum[b], keys[j], own_keys[b]);
   for (int b = 0; b < Blocks; ++b) *reinterpret_cast<loose*>(ranks + first + b * lanes) = -sum[b];
 }
 
@@ -348,15 +348,15 @@ void find_bounds(int64_t* out, const U* sorted, int64_t size, const U* keys, int
   for (int64_t done = 0; done < n; done += together) {
     const int64_t count = n - done < together ? n - done : together;
     int64_t base[together] = {};
-    U mine[together] = {};
-    for (int64_t l = 0; l < count; ++l) mine[l] = keys[done + l];
+    U key[together] = {};
+    for (int64_t l = 0; l < count; ++l) key[l] = keys[done + l];
     for (int64_t left = size; left > 1;) {
       const int64_t half = left / 2;
       const U* middle = sorted + half - 1;
-      for (int l = 0; l < together; ++l) base[l] += half & behind(middle[base[l]], mine[l]);
+      for (int l = 0; l < together; ++l) base[l] += half & behind(middle[base[l]], key[l]);
       left -= half;
     }
-    for (int64_t l = 0; l < count; ++l) out[done + l] = size > 0 ? base[l] - behind(sorted[base[l]], mine[l]) : 0;
+    for (int64_t l = 0; l < count; ++l) out[done + l] = size > 0 ? base[l] - behind(sorted[base[l]], key[l]) : 0;
   }
 }
 
