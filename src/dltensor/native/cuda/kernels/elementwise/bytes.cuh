@@ -18,10 +18,10 @@ DLT_FN uint32_t filled(uint32_t mask) {
 #endif
 }
 DLT_FN uint32_t select(uint32_t mask, uint32_t a, uint32_t b) {
-  const uint32_t which = filled(mask);
-  return (a & which) | (b & ~which);
+  const uint32_t chosen = filled(mask);
+  return (a & chosen) | (b & ~chosen);
 }
-// Where a is less than b. The difference of the lower bits borrows from no other byte.
+// Bytes in chosen a is less than b. The difference of the lower bits borrows from no other byte.
 template <class T>
 DLT_FN uint32_t below(uint32_t a, uint32_t b) {
   const uint32_t rest = (a | tops) - (b & ~tops);

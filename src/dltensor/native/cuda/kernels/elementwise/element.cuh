@@ -156,6 +156,53 @@ struct Line {
   }
 };
 
+// Adds what a row contributes to the places of the output and the operands.
+template <int OPERANDS, int DIMS, class I>
+DLT_FN void add_row(const Rows<DIMS, I>& p, I row, int64_t (&at)[max_operands + 1]) {
+#pragma unroll 1
+  for (int d = p.dims - 1; d >= 0; --d) {
+    I rest = row;
+    if (d) row = divide(p.extent[d], row, &rest);
+    at[0] += int64_t(rest) * p.stride[0][d];
+    at[1] += int64_t(rest) * p.stride[1][d];
+    if constexpr (OPERANDS > 1) at[2] += int64_t(rest) * p.stride[2][d];
+    if constexpr (OPERANDS > 2) at[3] += int64_t(rest) * p.stride[3][d];
+  }
+}
+
+// Packs `first` to `end` of a row, `lanes` of them apart; elements of the output are `step` apart unless RUN.
+template <class Body, int OPERANDS, class T, int VEC, int UNROLL, bool RUN, class A, class B, class C, class R, class I>
+DLT_FN void compute_packs(const A& a, const B& b, const C& c, R* out, int64_t step, I first, I end, uint32_t lanes) {
+#pragma unroll 1
+  for (; first < end; first += lanes * UNROLL) {
+    typename A::Loaded x[UNROLL];
+    typename B::Loaded y[UNROLL];
+    typename C::Loaded z[UNROLL];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      const I k = first + u * lanes;
+      if (k < end) {
+        x[u] = a.load(k);
+        y[u] = b.load(k);
+        z[u] = c.load(k);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      const I k = first + u * lanes;
+      if (k < end) {
+        const Pack<R, VEC> r = bytes::apply_pack<Body, OPERANDS, T, R>(a.pack(x[u]), b.pack(y[u]), c.pack(z[u]));
+        if constexpr (RUN) {
+          reinterpret_cast<Pack<R, VEC>*>(out)[k] = r;
+        } else {
+#pragma unroll
+          for (int j = 0; j < VEC; ++j) out[(int64_t(k) * VEC + j) * step] = r.at[j];
+        }
+      }
+    }
+  }
+}
+
 // MODES: two bits for the output and each operand. Threads of a group take neighbouring packs of a part of a row, so that
 // its place is found once a part. Where packs are words, the output's are aligned and the elements before and after them
 // are taken one by one; no word is read that is not all in the row.
@@ -172,17 +219,9 @@ __global__ void __launch_bounds__(1024) rows(const __grid_constant__ Rows<DIMS, 
   const uint64_t groups = all_threads() >> p.lane_bits;
   for (uint64_t item = first_item() >> p.lane_bits; item < p.items; item += groups) {
     I part;
-    I row = divide(p.parts, I(item), &part);
+    const I row = divide(p.parts, I(item), &part);
     int64_t at[max_operands + 1] = {0, 0, 0, 0};
-#pragma unroll 1
-    for (int d = p.dims - 1; d >= 0; --d) {
-      I rest = row;
-      if (d) row = divide(p.extent[d], row, &rest);
-      at[0] += int64_t(rest) * p.stride[0][d];
-      at[1] += int64_t(rest) * p.stride[1][d];
-      if constexpr (OPERANDS > 1) at[2] += int64_t(rest) * p.stride[2][d];
-      if constexpr (OPERANDS > 2) at[3] += int64_t(rest) * p.stride[3][d];
-    }
+    add_row<OPERANDS>(p, row, at);
     Line<A, VEC, mode_a, WORDS> a(p.in[0], at[1], p.inner[1], p.value[0]);
     Line<B, VEC, mode_b, WORDS> b(p.in[1], at[2], p.inner[2], p.value[1]);
     Line<C, VEC, mode_c, WORDS> c(p.in[2], at[3], p.inner[3], p.value[2]);
@@ -211,34 +250,8 @@ __global__ void __launch_bounds__(1024) rows(const __grid_constant__ Rows<DIMS, 
     }
     I end = (part + 1) * p.part;
     end = end < packs ? end : packs;
-#pragma unroll 1
-    for (I first = part * p.part + lane; first < end; first += lanes * UNROLL) {
-      typename decltype(a)::Loaded x[UNROLL];
-      typename decltype(b)::Loaded y[UNROLL];
-      typename decltype(c)::Loaded z[UNROLL];
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const I k = first + u * lanes;
-        if (k < end) {
-          x[u] = a.load(k);
-          y[u] = b.load(k);
-          z[u] = c.load(k);
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const I k = first + u * lanes;
-        if (k < end) {
-          const Pack<R, VEC> r = bytes::apply_pack<Body, OPERANDS, T, R>(a.pack(x[u]), b.pack(y[u]), c.pack(z[u]));
-          if constexpr (mode_out == mode_run) {
-            reinterpret_cast<Pack<R, VEC>*>(out)[k] = r;
-          } else {
-#pragma unroll
-            for (int j = 0; j < VEC; ++j) out[(int64_t(k) * VEC + j) * p.inner[0]] = r.at[j];
-          }
-        }
-      }
-    }
+    compute_packs<Body, OPERANDS, T, VEC, UNROLL, mode_out == mode_run>(a, b, c, out, p.inner[0], part * p.part + lane, end,
+                                                                        lanes);
   }
 }
 

@@ -77,13 +77,13 @@ struct alignas(16) Vector {
 };
 
 // Bytes of two words by number, as in the instruction PRMT: 0 to 3 of the first, 4 to 7 of the second.
-DLT_FN uint32_t pick(uint32_t a, uint32_t b, uint32_t which) {
+DLT_FN uint32_t pick(uint32_t a, uint32_t b, uint32_t order) {
 #if defined(__CUDACC_RTC__)
-  return __byte_perm(a, b, which);
+  return __byte_perm(a, b, order);
 #else
   const uint64_t both = uint64_t(b) << 32 | a;
   uint32_t out = 0;
-  for (int i = 0; i < 4; ++i) out |= uint32_t(both >> (8 * (which >> (4 * i) & 7)) & 0xff) << (8 * i);
+  for (int i = 0; i < 4; ++i) out |= uint32_t(both >> (8 * (order >> (4 * i) & 7)) & 0xff) << (8 * i);
   return out;
 #endif
 }

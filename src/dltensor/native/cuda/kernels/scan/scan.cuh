@@ -173,7 +173,7 @@ DLT_FN void move_elements(const P& p, const Pieces& pieces, unsigned first, F re
   }
 }
 
-// Where a warp has the elements of other warps' pieces, all meet; else its pieces are its own.
+// If a warp has elements of other warps' pieces, all meet; else its pieces are its own.
 template <class P>
 DLT_FN void meet(const P& p) {
   if (p.across) __syncthreads();
@@ -196,6 +196,72 @@ DLT_FN void advance_all(typename Body::word* slots, typename Body::word* carry) 
   }
 }
 
+// Finds the pieces of a tile from number `first` of `all` on, each by one thread.
+template <int DIMS>
+DLT_FN void place_pieces(const Scanned<DIMS>& p, uint64_t first, uint64_t all, Pieces* pieces) {
+  uint64_t row;
+  const uint64_t block = divide(p.row_count, first + threadIdx.x, &row), begin = block * scans::block;
+  int64_t in = 0, out = 0;
+  const bool there = first + threadIdx.x < all;
+  if (there) place_of(p, row, &in, &out);
+  pieces->in[threadIdx.x] = in + int64_t(begin) * p.in_step;
+  pieces->out[threadIdx.x] = out + int64_t(begin) * p.out_step;
+  pieces->length[threadIdx.x] = !there                           ? 0
+                                : p.count - begin < scans::block ? uint32_t(p.count - begin)
+                                                                 : uint32_t(scans::block);
+}
+
+// Elements of a piece from `first` on, as many as `lanes` groups have, one after the other by its first lane.
+template <class Body, class R, bool WRITE>
+DLT_FN void step_serially(Cell<typename Body::C, R>* cells, unsigned lanes, unsigned first, unsigned length,
+                          const typename Body::word* before, typename Body::word* carry) {
+#pragma unroll 1
+  for (unsigned i = 0; i < lanes * each && first + i < length; ++i) {
+    Cell<typename Body::C, R>* const cell = &cells[(threadIdx.x + i / each) * pitch + i % each];
+    const typename Body::word x = Body::P::factor(cell->template get<typename Body::C>());
+    carry[0] = first + i == 0 ? x : ops::multiply(carry[0], x);
+    if (WRITE) cell->set(reduce::as_element<R>(before == nullptr ? carry[0] : ops::multiply(before[0], carry[0])));
+  }
+}
+
+// The same elements, a group by each lane; the first lane adds the totals of the groups up.
+template <class Body, class R, bool WRITE, class P>
+DLT_FN void step_groups(const P& p, Cell<typename Body::C, R>* cells, typename Body::word* totals, unsigned lane,
+                        unsigned first, unsigned length, const typename Body::word* before, typename Body::word* carry) {
+  using C = typename Body::C;
+  using word = typename Body::word;
+  const unsigned lanes = 1u << p.lane_bits, from = first + lane * each;
+  const int n = from >= length ? 0 : length - from < each ? int(length - from) : each;
+  Cell<C, R>* const own = cells + threadIdx.x * pitch;
+  word* const total = totals + threadIdx.x * Body::members;
+  C x[each] = {};
+#pragma unroll
+  for (int j = 0; j < each; ++j)
+    if (j < n) x[j] = own[j].template get<C>();
+  typename Body::Group elements;
+  word sum[Body::members];
+  Body::gather(x, n, &elements, sum);
+  for (int m = 0; m < Body::members; ++m) total[m] = sum[m];
+  meet(p);
+  if (lane == 0 && first < length) {
+    const unsigned groups = (length - first + each - 1) / each, taken = groups < lanes ? groups : lanes;
+    unsigned l = 0;
+#pragma unroll 1
+    for (; l + ahead <= taken; l += ahead) advance_all<Body, ahead, WRITE>(total + l * Body::members, carry);
+#pragma unroll 1
+    for (; l < taken; ++l) advance_all<Body, 1, WRITE>(total + l * Body::members, carry);
+  }
+  if constexpr (WRITE) {
+    meet(p);
+    R results[each];
+    for (int m = 0; m < Body::members; ++m) sum[m] = total[m];
+    if (n > 0) Body::finish(x, n, elements, before, sum, results);
+#pragma unroll
+    for (int j = 0; j < each; ++j)
+      if (j < n) own[j].set(results[j]);
+  }
+}
+
 template <class Body, class M, class R, int DIMS, bool WRITE>
 __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DIMS> p) {
   using C = typename Body::C;
@@ -205,22 +271,11 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
   __shared__ Pieces pieces;
   const unsigned lanes = 1u << p.lane_bits, lane = threadIdx.x & (lanes - 1), own = threadIdx.x >> p.lane_bits;
   const unsigned of_tile = threads >> p.lane_bits;
-  // Blocks before rows. What the last block of a row comes to is not asked for.
+  // Blocks before rows. The total of the last block of a row is not needed.
   const uint64_t all = p.rows * (WRITE ? p.blocks : p.blocks - 1);
   for (uint64_t first_piece = uint64_t(blockIdx.x) * of_tile; first_piece < all; first_piece += uint64_t(gridDim.x) * of_tile) {
     __syncthreads();
-    if (threadIdx.x < of_tile) {
-      uint64_t row;
-      const uint64_t block = divide(p.row_count, first_piece + threadIdx.x, &row), begin = block * scans::block;
-      int64_t in = 0, out = 0;
-      const bool there = first_piece + threadIdx.x < all;
-      if (there) place_of(p, row, &in, &out);
-      pieces.in[threadIdx.x] = in + int64_t(begin) * p.in_step;
-      pieces.out[threadIdx.x] = out + int64_t(begin) * p.out_step;
-      pieces.length[threadIdx.x] = !there                           ? 0
-                                   : p.count - begin < scans::block ? uint32_t(p.count - begin)
-                                                                    : uint32_t(scans::block);
-    }
+    if (threadIdx.x < of_tile) place_pieces(p, first_piece, all, &pieces);
     __syncthreads();
     uint64_t row;
     const uint64_t block = divide(p.row_count, first_piece + own, &row);
@@ -234,55 +289,14 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
     }
     word carry[Body::members];  // of the first lane
     if constexpr (!Body::serial) Body::start(carry);
-    // As long as the longest of them: the first one is never shorter than another.
+    // Repeat for the longest of them: the first one is never shorter than another.
     for (unsigned first = 0; first < pieces.length[0]; first += lanes * each) {
       move_elements<M>(
           p, pieces, first, [&](unsigned, int64_t in) { return static_cast<const M*>(p.in)[in]; },
           [&](unsigned cell, int64_t, M x) { cells[cell].set(C(computed<M>::in(x))); });
       meet(p);
-      if constexpr (Body::serial) {
-        if (lane == 0) {
-#pragma unroll 1
-          for (unsigned i = 0; i < lanes * each && first + i < length; ++i) {
-            Cell<C, R>* const cell = &cells[(threadIdx.x + i / each) * pitch + i % each];
-            const word x = Body::P::factor(cell->template get<C>());
-            carry[0] = first + i == 0 ? x : ops::multiply(carry[0], x);
-            if (WRITE) cell->set(reduce::as_element<R>(before == nullptr ? carry[0] : ops::multiply(before[0], carry[0])));
-          }
-        }
-      } else {
-        const unsigned from = first + lane * each;
-        const int n = from >= length ? 0 : length - from < each ? int(length - from) : each;
-        Cell<C, R>* const own = cells + threadIdx.x * pitch;
-        word* const total = totals + threadIdx.x * Body::members;
-        C x[each] = {};
-#pragma unroll
-        for (int j = 0; j < each; ++j)
-          if (j < n) x[j] = own[j].template get<C>();
-        typename Body::Group elements;
-        word sum[Body::members];
-        Body::gather(x, n, &elements, sum);
-        for (int m = 0; m < Body::members; ++m) total[m] = sum[m];
-        meet(p);
-        if (lane == 0 && first < length) {
-          const unsigned groups = (length - first + each - 1) / each, taken = groups < lanes ? groups : lanes;
-          word* const slots = totals + threadIdx.x * Body::members;
-          unsigned l = 0;
-#pragma unroll 1
-          for (; l + ahead <= taken; l += ahead) advance_all<Body, ahead, WRITE>(slots + l * Body::members, carry);
-#pragma unroll 1
-          for (; l < taken; ++l) advance_all<Body, 1, WRITE>(slots + l * Body::members, carry);
-        }
-        if constexpr (WRITE) {
-          meet(p);
-          R results[each];
-          for (int m = 0; m < Body::members; ++m) sum[m] = total[m];
-          if (n > 0) Body::finish(x, n, elements, before, sum, results);
-#pragma unroll
-          for (int j = 0; j < each; ++j)
-            if (j < n) own[j].set(results[j]);
-        }
-      }
+      if constexpr (!Body::serial) step_groups<Body, R, WRITE>(p, cells, totals, lane, first, length, before, carry);
+      else if (lane == 0) step_serially<Body, R, WRITE>(cells, lanes, first, length, before, carry);
       meet(p);
       if constexpr (WRITE) {
         move_elements<R>(
@@ -373,7 +387,7 @@ DLT_FN void prefixes_chained(double* states, uint64_t blocks) {
   __syncthreads();
 }
 
-// Where the order does not matter: each thread joins adjacent blocks.
+// If the order does not matter, each thread joins adjacent blocks.
 template <class Body>
 DLT_FN void prefixes_joined(typename Body::word* states, uint64_t blocks) {
   using word = typename Body::word;
