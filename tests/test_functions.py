@@ -303,6 +303,36 @@ def test_integer_division_never_traps(dtype):
     assert (a**0).tolist() == [1] * 4
 
 
+def edges(dtype):
+    """Return integers of a type at which a division by multiplication could be off by one."""
+    info = np.iinfo(dtype)
+    powers = [sign * (1 << bit) + near for sign in (1, -1) for bit in range(info.bits) for near in (-1, 0, 1)]
+    chance = np.random.default_rng(0).integers(info.min, info.max, 20, dtype, endpoint=True).tolist()
+    return sorted({value for value in [*powers, *chance, 3, 7, 10] if info.min <= value <= info.max})
+
+
+@pytest.mark.parametrize("dtype", [f"{sign}int{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64)])
+def test_integers_divided_by_one_number_have_pythons_quotients(dtype):
+    info = np.iinfo(dtype)
+    values = list(range(info.min, info.max + 1)) if info.bits == 8 else edges(dtype)
+    x = dl.asarray(values, dtype=dtype)
+    for divisor in values:
+        if divisor:
+            quotients = [info.min if value // divisor > info.max else value // divisor for value in values]
+            assert (x // divisor).tolist() == quotients, divisor
+            assert (x % divisor).tolist() == [value % divisor for value in values], divisor
+            assert (x[1::2] // divisor).tolist() == quotients[1::2], divisor
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 33])
+def test_a_division_by_one_number_does_not_depend_on_the_length(length):
+    x = dl.arange(-20, 20, dtype="int8")[:length]
+    for divisor in (3, -7, 0):
+        divisors = dl.full(length, divisor, dtype="int8")
+        assert dl.array_equal(x // divisor, x // divisors)
+        assert dl.array_equal(x % divisor, x % divisors)
+
+
 def test_sizes_beyond_2_to_the_31():
     n = (1 << 31) + 77
     big = dl.broadcast_to(dl.asarray(np.array([3], np.int8)), (n,))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops over bool and integers.
+#include "native/cpu/elementwise/kernels/division.h"
 #include "native/cpu/elementwise/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {
@@ -25,11 +26,19 @@ void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_
   keep<uint8_t>(out, last, uint8_t(fetch<uint8_t>(a, scalars & 1 ? 0 : last) * fetch<uint8_t>(b, scalars & 2 ? 0 : last)));
 }
 
+template <class T>
+void fill_division(ElementwiseKernels* kernels, int type) {
+  kernels->ops[op_floor_divide][type] = divided<body_floor_divide, T>;
+  kernels->ops[op_remainder][type] = divided<body_remainder, T>;
+}
+
 }  // namespace
 
 void fill_integers(ElementwiseKernels* kernels) {
   fill_column<bool>(kernels, type_bool);
-#define DLT_FILL(type, name) fill_column<type>(kernels, type_##name);
+#define DLT_FILL(type, name)               \
+  fill_column<type>(kernels, type_##name); \
+  fill_division<type>(kernels, type_##name);
   DLT_INTEGER_TYPES(DLT_FILL)
 #undef DLT_FILL
   kernels->ops[op_multiply][type_int8] = kernels->ops[op_multiply][type_uint8] = multiply_bytes;
