@@ -640,6 +640,20 @@ def digest():
     return hashlib.sha256(b"".join(all_bits())).hexdigest()
 
 
+@pytest.mark.parametrize("width", [2, 3, 7, 8, 15, 16, 17, 33, 64, 127, 128, 300])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_short_rows_have_the_bits_of_columns(name, width):
+    reduction = getattr(dl, name)
+    for dtype in COMPUTED:
+        plain = "float32" if dtype == "bfloat16" else dtype
+        if KIND[np.dtype(plain).kind] not in REDUCTIONS[name]["kinds"]:
+            continue
+        x = dl.astype(dl.asarray(numbers(plain, (3, 131, width + 2))), dtype)
+        for rows in (x[0, :, :width], x[1, ::-1, 1:-1], x[2, :33, 1 + width : 1 : -1], x[:, :32, 2:]):
+            columns = dl.copy(dl.moveaxis(rows, -1, 0))
+            assert reduction(rows, axis=-1).tobytes() == reduction(columns, axis=0).tobytes(), (dtype, rows.strides)
+
+
 def test_no_number_of_threads_shows():
     before = dl.num_threads()
     try:

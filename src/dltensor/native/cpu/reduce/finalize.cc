@@ -138,6 +138,8 @@ template <class R>
 bool round_mean(const State& s, double count, R* out) {
   if (s.below == 0 && s.error == 0 && s.above == 0) return *out = from<R>(0.0), true;
   if (!ops::isfinite(s.above) || !ops::isfinite(s.below)) return false;
+  const double sum = s.above + s.below;
+  if (sum > 0 ? round_roughly(sum, s.error, count, false, out) : round_roughly(-sum, s.error, -count, false, out)) return true;
   Quotient q;
   if (divide(s.above, s.below, s.error, count, &q) && round_sum(q.above, q.below, q.error, out)) return true;
   State exact;
@@ -348,6 +350,30 @@ R end_deviations(const OneResult& one, const void* states, int64_t capacity, int
   return from<R>(end_deviations_again(one, divisor, false, pass.root));
 }
 
+// The standard deviation of two elements is half their difference: of many a tie, which no bound decides.
+bool is_half_difference(const ReducePass& pass) {
+  return pass.root && pass.reduced_count == 2 && pass.correction == 0 && pass.counts == nullptr && pass.mask == nullptr &&
+         pass.initial_type < 0 && pass.reducer->parts == 1 && (pass.end == End::moments || pass.end == End::deviations);
+}
+struct TwoElements {
+  int type, count;
+  double values[2];
+};
+void take_two(void* context, const void* run, int64_t n, int64_t) {
+  auto& two = *static_cast<TwoElements*>(context);
+  for (int64_t i = 0; i < n; ++i) two.values[two.count++] = element_of(two.type, run, i);
+}
+template <class R>
+bool half_difference(const OneResult& one, R* out) {
+  TwoElements two{one.pass->type, 0, {}};
+  each_run(*one.pass, one.place, 0, 2, one.pass->identity, one.stage, take_two, &two);
+  const Pair difference = exact_sum(two.values[0], -two.values[1]);
+  const double size = magnitude_of(difference.high);
+  if (!(size < 0x1p1000 && (size > 0x1p-900 || size == 0))) return false;
+  *out = nearest<R>(size / 2, (difference.high < 0 ? -difference.low : difference.low) / 2);
+  return true;
+}
+
 // ---- integers
 
 int128_t wide_at(const void* states, int64_t capacity, int64_t c) {
@@ -382,11 +408,13 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
   const int parts = pass.reducer->parts;
   R* const out = static_cast<R*>(results);
   const auto* const w = static_cast<const double*>(states);
+  const bool is_two = is_half_difference(pass);
   for (int64_t c = 0; c < n; ++c) {
     // Most sums need no more.
     if (pass.end == End::sum && parts == 1 && round_sum(w[c], w[capacity + c], w[2 * capacity + c], out + c)) continue;
     const Place place = where.at + c * where.step;
     const OneResult one{&pass, place, where.index + c * where.index_step, stage, Form<R>::digits, Form<R>::lowest};
+    if (is_two && half_difference(one, out + c)) continue;
     if (pass.end == End::wide_mean || pass.end == End::wide_moments) {
       out[c] = end_words<R>(one, states, capacity, c);
     } else if (pass.end == End::moments) {

@@ -68,14 +68,20 @@ void face_forward(ReducePass* pass) {
   }
 }
 
-// Rows where the innermost kept axis lies closer in memory than the innermost reduced one, or runs would be short.
+// Rows where the innermost kept axis lies closer in memory than the innermost reduced one, or runs would be short: a run costs as
+// much as some hundred elements in the lanes of registers.
+constexpr int64_t short_run = 257, few_results = 32;
+bool turns(const ReducePass& pass) {
+  return pass.mask == nullptr && pass.factor == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
+         pass.reduced[pass.reduced_ndim - 1].step.in == pass.in_width && pass.kept[pass.kept_ndim - 1].step.in != pass.in_width;
+}
 bool by_columns(const ReducePass& pass) {
   if (pass.kept_ndim == 0) return false;
   if (pass.reduced_ndim == 0) return true;
   const Axis &kept = pass.kept[pass.kept_ndim - 1], &run = pass.reduced[pass.reduced_ndim - 1];
   if (kept.step.in == 0) return false;
   if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
-  return run.size < 16 && kept.size >= 32;
+  return run.size < (turns(pass) ? short_run : 16) && kept.size >= few_results;
 }
 
 void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTensor& out, bool ordered) {
@@ -115,7 +121,7 @@ void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTen
     // No elements: one axis of each kind, so that every result is ended.
     pass->reduced_ndim = 0;
     pass->kept_ndim = arrange(pass->kept, pass->kept_ndim, false);
-    pass->columns = false;
+    pass->columns = pass->turns = false;
     return;
   }
   pass->kept_ndim = arrange(pass->kept, pass->kept_ndim, true);
@@ -125,6 +131,7 @@ void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTen
     pass->reduced_ndim = arrange(pass->reduced, pass->reduced_ndim, true);
   }
   pass->columns = by_columns(*pass);
+  pass->turns = pass->columns && turns(*pass);
 }
 
 // The element that changes no result of the body, in the pass's type.

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
-constexpr int64_t strip_columns = 1024;
+constexpr int64_t strip_columns = 1024, turned_columns = 128;  // the elements of so many results fit into the first cache
 constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 // ---- staging
@@ -68,6 +68,14 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
   }
   pass.kernels->index->choose[width_index(pass.width)](stage->moved, mask, run, blank, n, blank_step == 0 ? 4 : 0);
   return stage->moved;
+}
+
+// Rows begin to begin + rows of the strip `from`, of n results whose elements follow one another: transposed, and in the pass's
+// type.
+const char* turned(const ReducePass& pass, const char* from, int64_t result_step, int64_t n, int64_t rows, Stage* stage) {
+  const int64_t width = pass.in_width;
+  pass.kernels->copy->moves[width_index(width)](stage->moved, n * width, width, from, width, result_step, rows, n);
+  return brought(pass, pass.pipeline, width, stage->moved, width, n * rows, nullptr, stage->spare[0], stage->spare[1]);
 }
 
 // The place of element `index` of the reduced axes but the last `inner` ones.
@@ -172,9 +180,18 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
     const int64_t outer = at / inner.size, first = at - outer * inner.size;
     const int64_t rows = smaller(inner.size - first, end - at);
     const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
-    if (direct) pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
-    else
+    if (direct) {
+      pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
+    } else if (pass.turns) {
+      const int64_t most = staged_count / n;
+      for (int64_t r = 0; r < rows; r += most) {
+        const int64_t count = smaller(most, rows - r);
+        const char* const tile = turned(pass, pass.in + from.in + r * pass.in_width, where.step.in, n, count, stage);
+        pass.reducer->rows(states, capacity, tile, n * pass.width, count, n * parts, at + r, centers);
+      }
+    } else {
       for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
+    }
     at += rows;
   }
 }
@@ -294,7 +311,7 @@ Status run_pass(const ReducePass& pass) {
   work.strips = work.strip = 1;
   if (pass.columns) {
     const int64_t size = pass.kept[pass.kept_ndim - 1].size;
-    work.strip = smaller(smaller(strip_columns, state_bytes / per_column / 16 * 16), size);
+    work.strip = smaller(smaller(pass.turns ? turned_columns : strip_columns, state_bytes / per_column / 16 * 16), size);
     // One strip for each thread at least, but whole lines of the cache.
     work.strips = ceil_divide(size, work.strip);
     work.units = pass.kept_count / size * work.strips;

@@ -54,6 +54,80 @@ DLT_FN R round_quotient(Natural* size, int exponent, uint64_t count, double divi
   return from<R>(rounded_quotient(size, exponent, count, divisor, root, Form<R>::digits, Form<R>::lowest));
 }
 
+// The sign of an exact sum of n terms, which are replaced by their sum without overlaps.
+DLT_FN int sign_of_sum(double* terms, int n) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    DLT_ROLLED
+    for (int i = 1; i < n; ++i) {
+      const Pair sum = exact_sum(terms[i], terms[i - 1]);
+      changed |= sum.high != terms[i] || sum.low != terms[i - 1];
+      terms[i] = sum.high;
+      terms[i - 1] = sum.low;
+    }
+  }
+  for (int i = n - 1; i >= 0; --i)
+    if (terms[i] != 0) return terms[i] > 0 ? 1 : -1;
+  return 0;
+}
+
+// Compares the variance whose states have no bound, or its root, with a number of half float64's digits: 1 where it is above.
+// 2 where that would not be exact.
+DLT_FAR_FN int compare_moments(const double* states, int parts, double count, double divisor, bool root, double number) {
+  const double size = root ? number * number : number, times = count * divisor;
+  if (fused(count, divisor, -times) != 0) return 2;
+  double terms[22];
+  int n = 0;
+  const auto add = [&](double a, double b) {
+    if (b == 0) return;
+    const double product = a * b, rest = fused(a, b, -product);
+    if (rest != 0) terms[n++] = rest;
+    terms[n++] = product;
+  };
+  add(-size, times);
+  for (int k = 0; k < parts; ++k) {
+    const double *const s = states + 2 * words * k, *const q = s + words;
+    if (s[bound] != 0 || q[bound] != 0) return 2;
+    const Pair sum = exact_sum(s[high], s[low]);
+    add(sum.low, -sum.low);
+    add(-2 * sum.high, sum.low);
+    add(count, q[low]);
+    add(-sum.high, sum.high);
+    add(count, q[high]);
+  }
+  return sign_of_sum(terms, n);
+}
+
+// A quotient, or its root, as a float of half float64's digits, by one division: most are not near the middle of two floats.
+template <class R>
+DLT_FN bool round_roughly(double value, double error, double divisor, bool root, R* out) {
+  if constexpr (Form<R>::digits > 24) {
+    return false;
+  } else {
+    if (!(error < value * 0x1p-48 && value > 0x1p-900)) return false;
+    const double quotient = value / divisor, result = root ? square_root(quotient) : quotient, margin = result * 0x1p-46;
+    *out = nearest<R>(result, -margin);
+    return same_bits(*out, nearest<R>(result, margin));
+  }
+}
+
+// A value about half way between two floats: exact arithmetic tells its side, and a tie goes to the even one.
+template <class R>
+DLT_FN bool round_half(const double* states, int parts, double count, double divisor, bool root, const Quotient& v, R* out) {
+  if constexpr (Form<R>::digits > 24) {
+    return false;
+  } else {
+    const double margin = 2 * v.error + magnitude_of(v.below) * 0x1p-52;
+    const R lower = nearest<R>(v.above, v.below - margin), upper = nearest<R>(v.above, v.below + margin);
+    const double half = (double(to_float(lower)) + double(to_float(upper))) / 2;
+    if (!same_bits(nearest<R>(half, -half * 0x1p-50), lower) || !same_bits(nearest<R>(half, half * 0x1p-50), upper)) return false;
+    const int side = compare_moments(states, parts, count, divisor, root, half);
+    if (side == 2) return false;
+    *out = side > 0 ? upper : side < 0 ? lower : nearest<R>(half, 0.0);
+    return true;
+  }
+}
+
 // The variance of `number` elements, or its root, from two states for each part: of the sum, then of the sum of squares. False
 // when their bounds leave more than one value.
 template <class R>
@@ -70,12 +144,13 @@ DLT_FN bool round_moments(const double* states, int parts, double count, double 
             (fused(sum.high, sum.high, -square) + 2 * sum.high * sum.low);
     error += 2 * count * q[bound] + 4 * magnitude_of(sum.high) * s[bound] + s[bound] * s[bound] + (many + square) * 0x1p-100;
   }
-  Quotient v;
   if (!(ops::isfinite(value) && ops::isfinite(rest) && ops::isfinite(error))) return false;
+  if (round_roughly(value + rest, error, count * divisor, root, out)) return true;
+  Quotient v;
   if (!divide(value, rest, error, divisor, &v) || !divide(v.above, v.below, v.error, count, &v)) return false;
   if (!(v.above > 2 * v.error)) return false;
   if (root) v = root_of(v);
-  return round_sum(v.above, v.below, v.error, out);
+  return round_sum(v.above, v.below, v.error, out) || round_half(states, parts, count, divisor, root, v, out);
 }
 
 // Adds count * squares - sum * sum of one part to `total`, in units of 2^-2150. False when an element is not finite.
