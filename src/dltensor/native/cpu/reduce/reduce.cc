@@ -70,7 +70,7 @@ void face_forward(ReducePass* pass) {
 
 // Rows where the innermost kept axis lies closer in memory than the innermost reduced one, or runs would be short: a run costs as
 // much as some hundred elements in the lanes of registers.
-constexpr int64_t short_run = 257, few_results = 32;
+constexpr int64_t short_run = 257, short_each = 2049, few_results = 32;
 bool turns(const ReducePass& pass) {
   return pass.mask == nullptr && pass.factor == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
          pass.reduced[pass.reduced_ndim - 1].step.in == pass.in_width && pass.kept[pass.kept_ndim - 1].step.in != pass.in_width;
@@ -81,7 +81,10 @@ bool by_columns(const ReducePass& pass) {
   const Axis &kept = pass.kept[pass.kept_ndim - 1], &run = pass.reduced[pass.reduced_ndim - 1];
   if (kept.step.in == 0) return false;
   if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
-  return run.size < (turns(pass) ? short_run : 16) && kept.size >= few_results;
+  const int64_t longest = !turns(pass)                                                ? 16
+                          : pass.reducer->each != nullptr && pass.pipeline.count == 0 ? short_each
+                                                                                      : short_run;
+  return run.size < longest && kept.size >= few_results;
 }
 
 void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTensor& out, bool ordered) {

@@ -76,7 +76,7 @@ struct ReducePass {
   char* out;
   int64_t out_width;
   bool columns;  // the innermost kept axis is read in rows
-  bool turns;    // and its elements are transposed for that: those of one result follow one another in memory
+  bool turns;  // and its elements are transposed for that: those of one result follow one another in memory
   alignas(16) unsigned char identity[16];
   alignas(16) unsigned char initial[16];
   int initial_type;  // that of `initial`; -1: there is none

@@ -21,6 +21,7 @@ constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) <
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
 constexpr int64_t strip_columns = 1024, turned_columns = 128;  // the elements of so many results fit into the first cache
+constexpr int64_t least_each = 32;  // shorter rows are transposed
 constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 // ---- staging
@@ -182,6 +183,8 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
     const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
     if (direct) {
       pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
+    } else if (pass.turns && pass.reducer->each != nullptr && inner.size >= least_each && pass.pipeline.count == 0) {
+      pass.reducer->each(states, capacity, pass.in + from.in, where.step.in, n, rows);
     } else if (pass.turns) {
       const int64_t most = staged_count / n;
       for (int64_t r = 0; r < rows; r += most) {

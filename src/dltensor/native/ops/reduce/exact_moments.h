@@ -120,7 +120,8 @@ DLT_FN bool round_half(const double* states, int parts, double count, double div
     const double margin = 2 * v.error + magnitude_of(v.below) * 0x1p-52;
     const R lower = nearest<R>(v.above, v.below - margin), upper = nearest<R>(v.above, v.below + margin);
     const double half = (double(to_float(lower)) + double(to_float(upper))) / 2;
-    if (!same_bits(nearest<R>(half, -half * 0x1p-50), lower) || !same_bits(nearest<R>(half, half * 0x1p-50), upper)) return false;
+    if (!same_bits(nearest<R>(half, -half * 0x1p-50), lower) || !same_bits(nearest<R>(half, half * 0x1p-50), upper))
+      return false;
     const int side = compare_moments(states, parts, count, divisor, root, half);
     if (side == 2) return false;
     *out = side > 0 ? upper : side < 0 ? lower : nearest<R>(half, 0.0);

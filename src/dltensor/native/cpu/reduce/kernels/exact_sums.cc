@@ -49,20 +49,27 @@ void run_again(void* states, const void* a, int64_t n) {
 }
 
 // With fewer rows more sums lie just between two floats, where a bound would have them read again.
-constexpr int64_t many_rows = 32;
+constexpr int64_t many_rows = 32, cached_bytes = 32 << 10;
 template <class T>
 void deposit_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
   const int64_t wide_end = from + (n - from) / lanes * lanes;
   const auto row = [&](int64_t r) { return reinterpret_cast<const T*>(a + r * row_bytes); };
   const Fused fused;
   int64_t r = 0;
-  for (; rows >= many_rows && r + rows_together <= rows; r += rows_together)
-    for (int64_t c = from; c < wide_end; c += lanes) {
-      TwoSumLanes<1> local;
+  // Rows in the first cache are taken all at once.
+  const int64_t together = row_bytes > 0 && rows * row_bytes <= cached_bytes ? rows : rows_together;
+  for (; rows >= many_rows && r + together <= rows; r += together) {
+    const auto take = [&]<int K>(int64_t c) {
+      TwoSumLanes<K> local;
       local.clear();
-      for (int k = 0; k < rows_together; ++k) local.deposit(0, load(row(r + k) + c), fused);
-      merge_columns(w, capacity, c, local.state(0, rows_together));
-    }
+      for (int64_t k = 0; k < together; ++k)
+        for (int j = 0; j < K; ++j) local.deposit(j, load(row(r + k) + c + j * lanes), fused);
+      for (int j = 0; j < K; ++j) merge_columns(w, capacity, c + j * lanes, local.state(j, together));
+    };
+    int64_t c = from;
+    for (; c + 2 * lanes <= wide_end; c += 2 * lanes) take.template operator()<2>(c);  // one waits for its own additions
+    if (c < wide_end) take.template operator()<1>(c);
+  }
   for (; r < rows; r += rows_together)
     for (int64_t c = from; c < wide_end; c += lanes) {
       TwoSum local;
@@ -122,11 +129,62 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   }
 }
 
+// Rows of floats are added plainly, and the span of the exponents of some rows together says afterwards whether that was exact.
+void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  auto* const w = static_cast<double*>(states);
+  constexpr int64_t block = 64;
+  alignas(64) double sums[block];
+  for (int64_t first = 0; first < rows; first += block) {
+    const int64_t count = rows - first < block ? rows - first : block;
+    const auto row = [&](int64_t r) {
+      return reinterpret_cast<const float*>(static_cast<const char*>(a) + (first + r) * row_bytes);
+    };
+    Span exponents;
+    exponents.clear();
+    for (int64_t r = 0; r < count; ++r) {
+      const float* const p = row(r);
+      V x = -V{}, y = -V{};
+      int64_t c = 0;
+      for (; c + Span::lanes <= n; c += Span::lanes) {
+        x += load(p + c);
+        y += load(p + c + lanes);
+        exponents.deposit(p + c);
+      }
+      if (c < n) {
+        float rest[Span::lanes];
+        for (int k = 0; k < Span::lanes; ++k) rest[k] = c + k < n ? element<float>(p, c + k) : -0.0f;
+        x += load(rest);
+        y += load(rest + lanes);
+        exponents.deposit(rest);
+      }
+      double last[lanes];
+      save(last, x + y);
+      for (int half = lanes / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; ++j) last[j] += last[j + half];
+      sums[r] = last[0];
+    }
+    const bool is_exact = exponents.span() <= spare_bits - log2_above(n);
+    const int64_t wide_end = is_exact ? count / lanes * lanes : 0;
+    for (int64_t r = 0; r < wide_end; r += lanes) deposit_columns(w, capacity, first + r, load(sums + r));
+    for (int64_t r = wide_end; r < count; ++r) {
+      if (is_exact) {
+        deposit_column(w, capacity, first + r, sums[r]);
+        continue;
+      }
+      double* const at = w + first + r;
+      double local[words] = {at[0], at[capacity], at[2 * capacity]};
+      run_exact<float, 1>(local, row(r), n, 0, nullptr);
+      for (int m = 0; m < words; ++m) at[m * capacity] = local[m];
+    }
+  }
+}
+
 template <class T>
 void fill(ReduceKernels* kernels, int type, int complex_type) {
   Reducer* const sums = kernels->reducers[reduce_sums];
-  sums[type] = {words, 8, 1, -1, start_sums<1>, run_exact<T, 1>, rows_exact<T>, merge_sums<1>, nullptr};
-  sums[complex_type] = {words, 8, 2, -1, start_sums<1>, run_exact<T, 2>, rows_exact<T>, merge_sums<1>, nullptr};
+  sums[type] = {words, 8, 1, -1, start_sums<1>, run_exact<T, 1>, rows_exact<T>, nullptr, merge_sums<1>, nullptr};
+  sums[complex_type] = {words, 8, 2, -1, start_sums<1>, run_exact<T, 2>, rows_exact<T>, nullptr, merge_sums<1>, nullptr};
+  if constexpr (is_same<T, float>::value) sums[type].each = each_exact;
   kernels->sums_again[type] = run_again<T, 1>;
   kernels->sums_again[complex_type] = run_again<T, 2>;
 }

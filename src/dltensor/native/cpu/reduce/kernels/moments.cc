@@ -338,11 +338,13 @@ void rows_deviations(void* states, int64_t capacity, const void* a, int64_t row_
 
 void fill_moments(ReduceKernels* kernels) {
   Reducer* const moments = kernels->reducers[reduce_moments];
-  moments[type_float32] = {2 * words, 8, 1, -1, start_sums<2>, run_moments<1>, rows_moments, merge_sums<2>, nullptr};
-  moments[type_complex64] = {2 * words, 8, 2, -1, start_sums<2>, run_moments<2>, rows_moments, merge_sums<2>, nullptr};
+  moments[type_float32] = {2 * words, 8, 1, -1, start_sums<2>, run_moments<1>, rows_moments, nullptr, merge_sums<2>, nullptr};
+  moments[type_complex64] = {2 * words, 8, 2, -1, start_sums<2>, run_moments<2>, rows_moments, nullptr, merge_sums<2>, nullptr};
   Reducer* const deviations = kernels->reducers[reduce_deviations];
-  deviations[type_float64] = {words, 8, 1, -1, start_sums<1>, run_deviations<1>, rows_deviations, merge_sums<1>, nullptr};
-  deviations[type_complex128] = {words, 8, 2, -1, start_sums<1>, run_deviations<2>, rows_deviations, merge_sums<1>, nullptr};
+  deviations[type_float64] = {words,         8,      1, -1, start_sums<1>, run_deviations<1>, rows_deviations, nullptr,
+                              merge_sums<1>, nullptr};
+  deviations[type_complex128] = {words,         8,      2, -1, start_sums<1>, run_deviations<2>, rows_deviations, nullptr,
+                                 merge_sums<1>, nullptr};
 }
 
 }  // namespace dlt::DLT_LEVEL

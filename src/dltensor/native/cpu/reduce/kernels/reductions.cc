@@ -237,6 +237,17 @@ void run_extreme(void* states, const void* a, int64_t n, int64_t, const double*)
   }
 }
 
+template <class Body, class F, bool GREATEST>
+void each_extreme(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  for (int64_t r = 0; r < rows; ++r) {
+    Words<Body> local;
+    local.load(words, capacity, r);
+    run_extreme<Body, F, GREATEST>(local.w, static_cast<const char*>(a) + r * row_bytes, n, 0, nullptr);
+    local.store(words, capacity, r);
+  }
+}
+
 // ---- the first extreme: the extremes of blocks, and a search in the first block that has the best one
 
 // The key that no other is above.
@@ -427,7 +438,9 @@ void fill_type(ReduceKernels* kernels, int type) {
     reducer(reduce_first_smallest).rows = rows_first<reductions::first_smallest<T>, T>;
     if constexpr (is_float<T>) {
       reducer(reduce_largest).run = run_extreme<reductions::largest<T>, T, true>;
+      reducer(reduce_largest).each = each_extreme<reductions::largest<T>, T, true>;
       reducer(reduce_smallest).run = run_extreme<reductions::smallest<T>, T, false>;
+      reducer(reduce_smallest).each = each_extreme<reductions::smallest<T>, T, false>;
     } else {
       reducer(reduce_sums).run = run_sum<T>;
       reducer(reduce_wide_sums).run = run_wide_sum<T>;
