@@ -391,12 +391,6 @@ def written(Tensor result, out, str func):
 def output_of(out, tuple shape, dtype, str func):
     """Return an `out` argument as a tensor of exactly this shape and dtype, or None for None.
 
-    Raises
-    ------
-    {written: ValueError}
-    TypeError
-        `out` has another dtype, or is no tensor.
-
     Examples
     --------
     >>> output_of(dl.zeros(2), (2,), dl.float32, "f")

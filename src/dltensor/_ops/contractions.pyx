@@ -328,11 +328,6 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
 def dot(a, b):
     """Multiply as NumPy's ``dot``: vectors by vecdot without conjugation, else by tensordot over one dimension each.
 
-    Raises
-    ------
-    ValueError
-        The extents of the multiplied dimensions differ.
-
     Examples
     --------
     >>> dot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1])).tolist()

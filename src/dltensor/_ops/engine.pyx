@@ -54,11 +54,6 @@ def check_computes(Tensor t, str func):
 def transform(Tensor x, Tensor out, tuple sizes, bint forward):
     """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/linalg/fft.h.
 
-    Raises
-    ------
-    DeviceError
-        The device's library is not installed, or failed.
-
     Examples
     --------
     >>> transform(x, out, (8,), True)                             # doctest: +SKIP

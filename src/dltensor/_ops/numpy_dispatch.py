@@ -90,11 +90,6 @@ def call_ufunc(ufunc, method, inputs, kwargs):
     An operation of ours takes the operands and `out`. A ufunc that is none of ours, arguments that ours does not have,
     and subclasses of ndarray are left to NumPy, on arrays that share the tensors' memory. Its arrays are tensors then
     too, unless subclasses of ndarray are among the operands.
-
-    Raises
-    ------
-    TypeError
-        Another method than a call of the ufunc is asked for, or `ufunc` is none.
     """
     if not callable(ufunc) or not isinstance(getattr(ufunc, "__name__", None), str):
         raise TypeError(f"__array_ufunc__: expected a ufunc, got {type(ufunc).__qualname__}")
@@ -467,11 +462,6 @@ def call_function(func, types, args, kwargs):
     Ours gives tensors, NumPy's gives what NumPy gives, or tensors if it is in the list of `numpy_results`. NumPy
     computes, too, when arguments are given that ours does not
     have, when ours refuses the kinds of argument, and beside subclasses of ndarray such as masked arrays.
-
-    Raises
-    ------
-    TypeError
-        The arguments are not those that NumPy gives: a function, types, a tuple and a dictionary.
     """
     if not callable(func) or not isinstance(args, tuple) or not isinstance(kwargs, dict):
         raise TypeError(

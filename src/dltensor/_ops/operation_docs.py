@@ -105,11 +105,6 @@ def described(row):
         The signature line, the separator ``--``, and the docstring in numpydoc style. A row without an example gets
         none; a test then fails.
 
-    Raises
-    ------
-    KeyError
-        The row lacks a column.
-
     Examples
     --------
     >>> described(dl.OPS["add"]).splitlines()[0]

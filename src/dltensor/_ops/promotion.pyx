@@ -62,11 +62,6 @@ def cpu_features() -> _Features:
 
 def _set_cpu_level(str level):
     """Switch the loops to another level, for tests, while nothing is being computed.
-
-    Raises
-    ------
-    ValueError
-        This build or this processor has no such level.
     """
     if not set_level(level.encode()):
         raise ValueError(f"_set_cpu_level: expected one of {', '.join(cpu_features()['supported'])}, got {level!r}")
@@ -171,11 +166,6 @@ def result_type(*arrays_and_dtypes):
 
 def common_dtype(str func, operands):
     """Return what `result_type` returns, with the name of another function in messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `result_type`.
 
     Examples
     --------

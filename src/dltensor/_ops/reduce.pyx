@@ -501,11 +501,6 @@ cdef int _check_mask(Operand* mask, const DLTensor* x, int64_t* strides, const R
 
 def rounded_sum(x, axes, dtype, str func):
     """Return the exact sum of a float64 tensor of ours along a tuple of axes, rounded once to another float dtype.
-
-    Raises
-    ------
-    MemoryError
-        There is no memory for the result.
     """
     cdef Operand[1] operands
     cdef ReduceOptions options
@@ -526,11 +521,6 @@ def rounded_sum(x, axes, dtype, str func):
 def dtype_of_statistic(elements, dtype):
     """Return the dtype of a mean, or of what is computed like one: `dtype`, or what the dtype of the elements leads to.
 
-    Raises
-    ------
-    TypeError
-        The elements have no mean, or `dtype` is not a float dtype.
-
     Examples
     --------
     >>> dtype_of_statistic(dl.int64, None), dtype_of_statistic(dl.int16, None)
@@ -549,11 +539,6 @@ def dtype_of_statistic(elements, dtype):
 
 def computable(x, str func):
     """Return an operand as a tensor of ours, on the host or on a device that computes.
-
-    Raises
-    ------
-    DeviceError
-        It is on another device.
     """
     cdef Tensor t = read_array(x, func)
     check_device(t, func)

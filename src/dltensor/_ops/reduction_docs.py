@@ -79,11 +79,6 @@ def described_reduction(row, method=False):
         The signature line, the separator ``--``, and the docstring in numpydoc style. A row without an example gets
         none; a test then fails.
 
-    Raises
-    ------
-    KeyError
-        The row lacks a column.
-
     Examples
     --------
     >>> from dltensor._ops.reduce import REDUCTIONS

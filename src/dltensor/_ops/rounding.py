@@ -17,11 +17,6 @@ def round_tensor(t, ndigits):
     Floats are scaled by a power of ten in double precision, rounded, and scaled back, as NumPy does; integers, which
     only a negative `ndigits` changes, are rounded exactly and wrap.
 
-    Raises
-    ------
-    TypeError
-        `ndigits` is not an integer, or the dtype is not one of numbers.
-
     Examples
     --------
     >>> round_tensor(dl.asarray([1.25, -1.75]), 1).tolist(), round_tensor(dl.asarray([25, 35]), -1).tolist()
@@ -47,11 +42,6 @@ def round_tensor(t, ndigits):
 
 def round_to(x, decimals, out):
     """Answer ``dl.round(x, decimals, out=out)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `round_tensor` and `copy`.
 
     Examples
     --------

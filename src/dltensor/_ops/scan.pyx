@@ -275,10 +275,6 @@ def cumsum(x, axis=None, dtype=None, out=None):
 def cumprod(x, axis=None, dtype=None, out=None):
     """Return ``cumulative_prod`` along an axis, or of all elements in C order.
 
-    Raises
-    ------
-    {cumulative_sum: IndexError}
-
     Examples
     --------
     >>> cumprod(dl.asarray([[1, 2], [3, 4]])).tolist()

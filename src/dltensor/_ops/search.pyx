@@ -259,12 +259,6 @@ def count_between(edges, x, weights, func):
     """Return how many elements of `x` lie between successive edges, or the sum of their weights.
 
     The last bin has its upper edge too.
-
-    Raises
-    ------
-    {searchsorted: TypeError}
-    ValueError
-        `weights` has another shape than `x`.
     """
     cdef Tensor t = ordered_anywhere(x, func), counts, read_weights
     cdef Tensor borders = on_same_device(ordered_anywhere(edges, func, "bins"), t, func, "bins", "x")

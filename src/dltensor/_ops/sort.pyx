@@ -311,14 +311,6 @@ def statistics_of_order(x, axis, places):
     """Return the elements that the ascending order of each line along `axis` has at `places`, which ascend.
 
     The result has the places along `axis`. Lines that hold a NaN give NaN.
-
-    Raises
-    ------
-    TypeError
-        The dtype has no order.
-    {sort: IndexError}
-    ValueError
-        A place is outside of the axis.
     """
     cdef Tensor t = ordered_anywhere(x, "quantile")
     cdef Tensor result, wanted

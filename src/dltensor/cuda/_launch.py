@@ -22,15 +22,7 @@ class Launch(NamedTuple):
 
 
 def settings_of(settings: Any, func: str) -> Launch:
-    """Read a `launch=` argument.
-
-    Raises
-    ------
-    TypeError
-        It is not three integers.
-    ValueError
-        A number is negative, or `num_threads` is above 1024.
-    """
+    """Read a `launch=` argument."""
     try:
         blocks_per_sm, num_threads, values_per_thread = map(index, settings)
     except (TypeError, ValueError):

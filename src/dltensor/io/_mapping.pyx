@@ -33,11 +33,6 @@ def map_file(int file, int64_t nbytes, int64_t offset, str mode, str prefix):
         Read-only over pages of this process's own; the same and writable; writable into the file.
     prefix : str, what messages begin with
 
-    Raises
-    ------
-    OSError
-        The system does not map it.
-
     Examples
     --------
     >>> import os

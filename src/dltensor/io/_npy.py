@@ -47,11 +47,6 @@ class NpyHeader(NamedTuple):
 def header_length(data, prefix):
     """Return the number of bytes before the elements, by the first 12 bytes of a file.
 
-    Raises
-    ------
-    ValueError
-        It is no .npy file, of an unknown version, or its header is too long.
-
     Examples
     --------
     >>> header_length(MAGIC + bytes([1, 0, 118, 0, 0, 0]), "example")
@@ -70,13 +65,6 @@ def header_length(data, prefix):
 
 def read_header(data, prefix):
     """Return the `NpyHeader` in the first bytes of a file, as many as `header_length` says.
-
-    Raises
-    ------
-    ValueError
-        The header breaks a rule; the message names field and value.
-    TypeError
-        Elements of that type have no counterpart in DLPack.
 
     Examples
     --------
@@ -144,11 +132,6 @@ def read_descr(descr, prefix):
 
     The type is None for raw bytes, as NumPy writes the types of ml_dtypes.
 
-    Raises
-    ------
-    TypeError
-        The type has no counterpart in DLPack.
-
     Examples
     --------
     >>> read_descr(">i4", "example"), read_descr("bfloat16", "example"), read_descr("<V2", "example")
@@ -171,11 +154,6 @@ def read_descr(descr, prefix):
 
 def descr_of(dtype, prefix):
     """Return how .npy files spell an element type: NumPy's code, or the name that ml_dtypes registers.
-
-    Raises
-    ------
-    TypeError
-        The type has no name.
 
     Examples
     --------

@@ -92,11 +92,6 @@ class Archive:
     Parameters
     ----------
     source : what `dltensor.io._sources.open_source` returns
-
-    Raises
-    ------
-    ValueError
-        It is no archive, or two members have one name or overlap.
     """
 
     def __init__(self, source):

@@ -45,11 +45,6 @@ _ARCHIVES = (
 def refuse(first, prefix):
     """Raise the error that names the format, if the first bytes are those of one that is known.
 
-    Raises
-    ------
-    ValueError
-        They are.
-
     Examples
     --------
     >>> refuse(b"GGUF\\x03", "load: 'a.gguf'")
@@ -63,11 +58,6 @@ def refuse(first, prefix):
 
 def refuse_archive(names, prefix) -> NoReturn:
     """Raise the error for a ZIP archive of other things than arrays.
-
-    Raises
-    ------
-    ValueError
-        Always.
 
     Examples
     --------

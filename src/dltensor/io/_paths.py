@@ -32,11 +32,6 @@ def shown(path, func):
 def checked_path(path, func, expected="path must be a str, bytes or path-like object"):
     """Return a path as str or bytes.
 
-    Raises
-    ------
-    TypeError
-        It is no path.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -50,11 +45,6 @@ def checked_path(path, func, expected="path must be a str, bytes or path-like ob
 
 def check_regular(mode, path, func):
     """Refuse what is not a regular file, by its mode.
-
-    Raises
-    ------
-    OSError
-        It is a directory (IsADirectoryError), a FIFO, a socket or a device.
 
     Examples
     --------
@@ -73,11 +63,6 @@ def check_regular(mode, path, func):
 
 def open_regular(path, func, flags=os.O_RDONLY):
     """Open a regular file; returns its descriptor and its size. A FIFO does not block.
-
-    Raises
-    ------
-    OSError
-        There is none, or it cannot be opened.
 
     Examples
     --------
@@ -119,11 +104,6 @@ class Replacement:
         The function that messages name.
     fsync : bool, default False
         Whether the data is on the disk before the name is changed.
-
-    Raises
-    ------
-    OSError
-        The folder cannot be written, the disk is full, or `path` is something other than a file.
 
     Examples
     --------

@@ -26,13 +26,6 @@ def open_format(source):
     ----------
     source : what `dltensor.io._sources.open_source` returns
 
-    Raises
-    ------
-    ValueError
-        It is of none of the formats, or breaks a rule of its own.
-    TypeError
-        Elements of that type have no counterpart in DLPack.
-
     Examples
     --------
     >>> from dltensor.io._sources import open_source
@@ -248,11 +241,6 @@ def load_all(file, names, dtype, device, packed):
     dtype : dtype_like or None
     device : device_like or None
     packed : bool
-
-    Raises
-    ------
-    ValueError, TypeError, KeyError, OSError, MemoryError
-        As `load`.
     """
     dtype = None if dtype is None else as_dtype(dtype)
     device = None if device is None else as_device(device)

@@ -85,11 +85,6 @@ cdef class Header:
     nbytes : int, of data behind it
     prefix : str, what messages begin with
 
-    Raises
-    ------
-    ValueError
-        The header breaks a rule of the format; the message names field and value.
-
     Examples
     --------
     >>> text = b'{"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}'

@@ -28,15 +28,6 @@ def open_source(of, func, mode="r"):
     func : str, which messages name
     mode : one of `MODES`
 
-    Raises
-    ------
-    TypeError
-        It is none of these, or a file object for text.
-    OSError
-        The file cannot be opened, or is not a regular file.
-    ValueError
-        The file object is closed.
-
     Examples
     --------
     >>> source = open_source(b"abc", "load"); source.size, source.read(2, 1)
@@ -301,11 +292,6 @@ class Stream(io.RawIOBase):
 def read_bytes(source, nbytes, offset, prefix):
     """Return exactly so many bytes of a source.
 
-    Raises
-    ------
-    ValueError
-        The file ends before.
-
     Examples
     --------
     >>> read_bytes(open_source(b"abc", "load"), 2, 1, "example")
@@ -331,13 +317,6 @@ def read_into(source, data, offset, prefix, progress=None, checksum=None):
     prefix : str, what messages begin with
     progress : callable, optional, called with the number of bytes of each piece
     checksum : `dltensor.io._npz.Checksum`, optional, to which each piece is added
-
-    Raises
-    ------
-    ValueError
-        The file ends before.
-    OSError
-        The system reports an error.
 
     Examples
     --------

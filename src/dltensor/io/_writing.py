@@ -27,13 +27,7 @@ _SMALL = 1 << 16  # bytes; smaller parts are written together
 
 
 def save_as(file, tensors, form, metadata, fsync):
-    """Save tensors; arguments as for `save`.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        As `save`.
-    """
+    """Save tensors; arguments as for `save`."""
     is_path = isinstance(file, str | bytes | os.PathLike) or not callable(getattr(file, "write", None))
     if is_path:
         path = checked_path(file, "save", "file must be a path or a binary file object")
@@ -228,13 +222,7 @@ def _as_safetensors(sources, metadata, prefix):
 
 
 def map_raw(path, shape, dtype, mode, offset):
-    """Map raw elements of a file; arguments as for `memmap`.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        As `memmap`.
-    """
+    """Map raw elements of a file; arguments as for `memmap`."""
     prefix = shown(path, "memmap")
     dtype, shape, offset = as_dtype(dtype), read_shape(shape, "memmap"), index(offset)
     nbytes = bytes_of(shape, dtype, False, "memmap")

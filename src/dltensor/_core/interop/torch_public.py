@@ -28,11 +28,6 @@ def overrides_export(kind):
 def hold_storage(tensor):
     """Return the storage of a tensor, which is not resizable any more where the host has the memory.
 
-    Raises
-    ------
-    RuntimeError
-        The tensor has no storage, as torch says of it.
-
     Examples
     --------
     >>> hold_storage(torch.zeros(3)).resizable()                  # doctest: +SKIP
@@ -48,13 +43,7 @@ def hold_storage(tensor):
 
 
 def examine(tensor, func):
-    """Test whether a torch tensor has the lazy conj or neg bit set.
-
-    Raises
-    ------
-    BufferError
-        The tensor cannot be exported, as torch itself says of it or would.
-    """
+    """Test whether a torch tensor has the lazy conj or neg bit set."""
     torch = sys.modules["torch"]
 
     def refuse(what, remedy):
