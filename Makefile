@@ -42,8 +42,8 @@ t: $(DEV)/installed  ## compile what has changed there and run tests: T=tests/te
 test-cuda: test-cuda-engine test-cuda-package test-cuda-sanitized  ## CUDA on the bundled emulator; make -j2 uses two cores
 check: $(VENV)/lint $(VENV)/light install  ## style, types, stubs, docstrings, links, metadata of the package
 	tools/check.sh $(VENV)
-bench: $(VENV)/peers install  ## benchmarks next to other libraries; ratios are appended to benchmarks/results
-	$(RUN) benchmarks/all.py
+bench: $(VENV)/peers install  ## benchmarks next to other libraries; ratios are appended to results. BENCH="bench_wide.py --quick 200"
+	$(RUN) benchmarks/$(or $(BENCH),all.py)
 fuzz: $(VENV)/light install  ## the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=20000 for long
 	tools/fuzz.sh $(RUNS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds $(or $(CALLS),120)

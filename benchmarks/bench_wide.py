@@ -178,7 +178,10 @@ def table():
             yield "a number", f"{name} {n}", NUMBERS, lambda n=n, name=name: operands((n,), DTYPES[name])
     for name, n in itertools.product(("int64", "uint8", "bool"), SIZES):
         yield "bits", f"{name} {n}", BITS, lambda n=n, name=name: operands((n,), DTYPES[name])
-    yield from (("a number", f"int16 {n}", ["x // 3", "x % 3", "x + 1"], lambda n=n: operands((n,), DTYPES["int16"])) for n in SIZES)
+    yield from (
+        ("a number", f"int16 {n}", ["x // 3", "x % 3", "x + 1"], lambda n=n: operands((n,), DTYPES["int16"]))
+        for n in SIZES
+    )
     for name, n in itertools.product(("float32", "float64", "bfloat16"), SIZES[1:]):
         yield "one operand", f"{name} {n}", UNARY, lambda n=n, name=name: operands((n,), DTYPES[name])
     for name in ("float32", "float64"):
@@ -206,7 +209,11 @@ def table():
     for name, to, n in itertools.product(("float32", "float64", "int32", "int64", "uint8", "bool", "bfloat16"),
                                          ("float32", "float64", "int32", "uint8", "bfloat16"), SIZES[1:]):  # fmt: skip
         if name != to:
-            cast = (f"X.astype(x, X.{to})", f"x.astype({'bfloat16' if to == 'bfloat16' else 'X.' + to})", f"x.to(X.{to})")
+            cast = (
+                f"X.astype(x, X.{to})",
+                f"x.astype({'bfloat16' if to == 'bfloat16' else 'X.' + to})",
+                f"x.to(X.{to})",
+            )
             yield "casts", f"{name} {n}", [cast], lambda n=n, name=name: operands((n,), DTYPES[name])
     for name, (a, b) in itertools.product(("float32", "float64", "bfloat16"), PRODUCTS):
         make = lambda a=a, b=b, name=name: {"x": values(a, DTYPES[name]), "y": values(b, DTYPES[name], 1)}  # noqa: E731
@@ -226,7 +233,9 @@ def table():
     for n in SIZES:
         statements = [fill(fill(one, "N", str(n)), "S", str(math.isqrt(n))) for one in CREATION]
         yield "creation", f"{n}", statements, lambda n=n: operands((n,), DTYPES["float32"])
-    for name, shape in itertools.product(("float32", "float64"), ((2, 2), (4, 4), (16, 16), (100, 100), (1000, 3, 3), (100, 8, 8))):
+    for name, shape in itertools.product(
+        ("float32", "float64"), ((2, 2), (4, 4), (16, 16), (100, 100), (1000, 3, 3), (100, 8, 8))
+    ):
         yield "linalg", f"{name} {shown(shape)}", LINALG, lambda s=shape, name=name: matrices(s, DTYPES[name])
 
 
@@ -290,10 +299,14 @@ def runs(statement, names):
     return True
 
 
+# Values that are not defined, not unique or several arrays; infinity // 3 is infinite in the array API, NaN in NumPy.
+NOT_COMPARED = re.compile(r"empty|linalg\.(qr|svd\(|eig)|top_k|nonzero|histogram|counts|argsort|z // 3")
+
+
 def check(row):
-    """Return why a row's values differ from those of its first peer, or None."""
-    if "=" in re.sub(r"[=<>!]=|\([^()]*\)", "", row.ours) or re.search(r"empty|linalg\.(qr|svd\(|eig)|top_k|nonzero|histogram|counts|argsort", row.ours):
-        return None  # a statement without a value, or one whose values are not unique or come in several arrays
+    """Return why a row's values differ from those of its peers, or None."""
+    if "=" in re.sub(r"[=<>!]=|\([^()]*\)", "", row.ours) or NOT_COMPARED.search(row.ours):
+        return None  # an assignment has no value
     for statement in row.peers.values():
         try:
             ours, theirs = (eval(text, dict(row.names)) for text in (row.ours, statement))
@@ -304,7 +317,9 @@ def check(row):
             theirs = theirs.float().numpy() if theirs.dtype == torch.bfloat16 else theirs.numpy()
         ours = np.asarray(dl.astype(dl.asarray(ours), dl.float64) if "bfloat16" in row.what else dl.asarray(ours))
         slack = 0.05 if "bfloat16" in row.what else 2e-3
-        if ours.shape != theirs.shape or not np.allclose(ours.astype(complex), theirs.astype(complex), slack, slack, equal_nan=True):
+        if ours.shape != theirs.shape or not np.allclose(
+            ours.astype(complex), theirs.astype(complex), slack, slack, equal_nan=True
+        ):
             return f"{row.group}: {row.what}: {ours.ravel()[:4]} {ours.shape}, {statement} gives {theirs.ravel()[:4]} {theirs.shape}"
     return None
 
@@ -320,7 +335,10 @@ def summary(found):
     print(f"\n{'family':18}{'rows':>6}{'numpy':>8}{'torch':>8}{'<0.8 np':>9}{'<0.8 t':>8}{'<0.5':>6}")
     for family in [*dict.fromkeys(row["family"] for row in found.values()), "all"]:
         mine = [row for row in found.values() if family in (row["family"], "all")]
-        line = {"rows": len(mine), "below 0.5": sum(min(row.get("numpy", 9), row.get("torch", 9)) < 0.5 for row in mine)}
+        line = {
+            "rows": len(mine),
+            "below 0.5": sum(min(row.get("numpy", 9), row.get("torch", 9)) < 0.5 for row in mine),
+        }
         for peer in ("numpy", "torch"):
             ratios = [row[peer] for row in mine if peer in row]
             line[peer] = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
@@ -345,7 +363,9 @@ def main():
     options = parser.parse_args()
     np.seterr(all="ignore")
     warnings.simplefilter("ignore", RuntimeWarning)
-    names = [f"{family}: {fill(one, '_', '_')[0]}, {what}" for family, what, statements, _ in table() for one in statements]
+    names = [
+        f"{family}: {fill(one, '_', '_')[0]}, {what}" for family, what, statements, _ in table() for one in statements
+    ]
     if options.part:
         names = [name for name in names if any(part in name for part in options.part)]
     if options.quick:
@@ -371,7 +391,11 @@ def main():
     families = summary(found)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"processor": compare.processor(), "threads": options.threads, "families": families, "all": found}, file, indent=1)
+            json.dump(
+                {"processor": compare.processor(), "threads": options.threads, "families": families, "all": found},
+                file,
+                indent=1,
+            )
 
 
 if __name__ == "__main__":

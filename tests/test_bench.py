@@ -134,3 +134,25 @@ def test_every_row_of_calls_names_what_it_uses():
         assert peers, what
         if "t_" not in ours:
             eval(compile(ours, what, "eval"), dict(names))
+
+
+def test_rows_of_the_wide_benchmark_compute_what_their_peers_do():
+    command = [sys.executable, ROOT / "benchmarks" / "bench_wide.py", "--quick", "150", "--check"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_wide_benchmark_summarises_families(tmp_path):
+    command = [
+        sys.executable,
+        ROOT / "benchmarks" / "bench_wide.py",
+        "bits: x & y, int64",
+        "searches: X.argmax(x), uint8 100",
+    ]
+    command += ["--seconds", "0.01", "--json", tmp_path / "rows.json"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "rows.json").read_text())
+    assert found["families"]["bits"]["rows"] == 4
+    assert all(row["numpy"] > 0 for row in found["all"].values())
+    assert found["families"]["all"]["rows"] == len(found["all"])
