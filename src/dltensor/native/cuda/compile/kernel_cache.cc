@@ -6,6 +6,7 @@
 // Their times are those of their last use. Beyond DLTENSOR_CUDA_CACHE_BYTES those used longest ago are removed.
 #include "native/cuda/compile/kernel_cache.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 #include <utime.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -78,6 +78,7 @@ class TextHash {
 // Closed on an exception too.
 struct Closes {
   void operator()(FILE* file) const noexcept { fclose(file); }
+  void operator()(DIR* folder) const noexcept { closedir(folder); }
 };
 
 bool read_file(const std::string& path, std::string* out) {
@@ -89,11 +90,21 @@ bool read_file(const std::string& path, std::string* out) {
   return !ferror(file.get());
 }
 
+// Paths of files with that ending, in folders of the folder too. The iterators of std::filesystem end the process where
+// there is no memory.
+void add_files(const std::string& folder, const char* ending, std::vector<std::string>* paths) {
+  const std::unique_ptr<DIR, Closes> open{opendir(folder.c_str())};
+  if (!open) return;
+  while (const dirent* entry = readdir(open.get())) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string path = folder + "/" + entry->d_name;
+    if (path.ends_with(ending)) paths->push_back(path);
+    else add_files(path, ending, paths);
+  }
+}
 std::vector<std::string> files_below(const std::string& folder, const char* ending) {
   std::vector<std::string> names;
-  std::error_code error;  // then the iterator is at its end
-  for (std::filesystem::recursive_directory_iterator at(folder, error), end; at != end; at.increment(error))
-    if (const std::string& name = at->path().native(); name.ends_with(ending)) names.push_back(name);
+  add_files(folder, ending, &names);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -309,9 +320,7 @@ void prune(const std::string& folder, const std::string& kernel, const std::stri
   unseen = 0;
   std::vector<File> files;
   int64_t total = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; at != end; at.increment(error)) {
-    const std::string& path = at->path().native();
+  for (const std::string& path : files_below(folder, "")) {
     struct stat state{};
     if (!is_image_name(path.substr(folder.size() + 1)) || stat(path.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
         !trusted(state))
