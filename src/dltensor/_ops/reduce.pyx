@@ -209,7 +209,7 @@ cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double
     for i in range(ndim - 1, -1, -1):
         if (whole or i == axis) and not keepdims:
             continue
-        k = i if keepdims or i < axis else i - 1
+        k = i if keepdims or i < <int>axis else i - 1
         result.impl.dl.shape[k] = 1 if whole or i == axis else x.impl.dl.shape[i]
         result.impl.dl.strides[k] = size
         size *= result.impl.dl.shape[k]
