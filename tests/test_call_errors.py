@@ -50,9 +50,19 @@ def test_a_call_that_a_function_does_not_take_is_answered_with_its_signature(key
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: dl.zeros(3, 4), r"^zeros: takes exactly 1 .*\(2 given\); call it as zeros\(shape, \*, dtype=None"),
-        (lambda: dl.fft.irfft(X, 512), r"^irfft: takes 1 .* 2 were given; call it as irfft\(x, /, \*, n=None, axis=-1"),
-        (lambda: dl.nanmax(X, 0), r"^nanmax: .*call it as nanmax\(x, /, \*, axis=None"),
+        (
+            lambda: dl.zeros(3, 4),
+            r"^zeros: dtype must be .*, got 4; several extents are one tuple, as zeros\(\(2, 3\)\)",
+        ),
+        (lambda: dl.zeros(3, 4, 5), r"^zeros: takes at most 2 .*\(3 given\); call it as zeros\(shape, dtype=None"),
+        (
+            lambda: dl.fft.irfft(X, 1, 2, 3, 4),
+            r"^irfft: takes .* 5 were given; call it as irfft\(x, /, n=None, axis=-1",
+        ),
+        (lambda: dl.nanmax(X, 0, 1), r"^nanmax: .*call it as nanmax\(x, /, axis=None, \*, keepdims"),
+        (lambda: dl.sort(X, dim=0), r"^sort: got an unexpected .*'dim'; call it as sort\(x, /, axis=-1"),
+        (lambda: X.max(dim=0), r"^max: PyTorch's dim returns indices too; call max\(x, axis=...\) and argmax"),
+        (lambda: dl.std(X, dim=0), r"^std: PyTorch divides by n - 1, NumPy by n; give correction=1 or correction=0"),
         (lambda: X.reshape(4, cop=1), r"^reshape: got an unexpected .*; call it as reshape\(\*shape, copy=None"),
         (lambda: X.to_device(), r"^to_device: .*; call it as to_device\(device, /, \*, stream=None\)"),
         (lambda: dl.random.Generator(1, 2), r"^Generator: takes at most 1 .*; call it as Generator\(seed=None"),
@@ -93,7 +103,7 @@ def test_functions_in_python_are_builtins_that_can_be_pickled():
     for function in (dl.softmax, dl.isclose, dl.linalg.norm, dl.fft.fft):
         assert pickle.loads(pickle.dumps(function)) is function
     assert dl.linalg.outer is dl.outer
-    assert dl.softmax.__text_signature__ == "(x, /, *, axis=None, out=None)"
+    assert dl.softmax.__text_signature__ == "(x, /, axis=None, *, out=None)"
     assert dl.softmax.__doc__.startswith("Return")
 
 

@@ -169,9 +169,9 @@ class UniqueInverse(NamedTuple):
 def average(
     x: TensorLike,
     /,
-    *,
     axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
     weights: TensorLike | None = None,
+    *,
     returned: Literal[False] = False,
     keepdims: bool = False,
     out: TensorLike | None = None,
@@ -181,9 +181,9 @@ def average(
 def average(
     x: TensorLike,
     /,
-    *,
     axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
     weights: TensorLike | None = None,
+    *,
     returned: Literal[True],
     keepdims: bool = False,
     out: TensorLike | None = None,

@@ -3,7 +3,13 @@
 
 import sys
 
-_NAMESPACES = ("fft", "linalg", "open_file", "to")  # and methods, that messages of inner functions begin with
+_NAMESPACES = (
+    "fft",
+    "linalg",
+    "open_file",
+    "to",
+    "__setitem__",
+)  # and methods, that messages of inner functions begin with
 
 
 def explain(file, error):
@@ -11,8 +17,8 @@ def explain(file, error):
 
     Examples
     --------
-    >>> explain("dltensor/_ops/creation.so.p/creation.pyx.cpp", "zeros() takes exactly 1 positional argument (2 given)")
-    'zeros: takes exactly 1 positional argument (2 given); call it as zeros(shape, *, dtype=None, device=None)'
+    >>> explain("dltensor/_ops/creation.so.p/creation.pyx.c", "zeros() takes at most 2 positional arguments (3 given)")
+    'zeros: takes at most 2 positional arguments (3 given); call it as zeros(shape, dtype=None, *, device=None)'
     """
     name, _, fault = str(error).partition("() ")
     *folders, last = file.replace("\\", "/").rpartition("dltensor/")[2].split("/")

@@ -494,7 +494,7 @@ cdef object _native_array(object x):
     return x.astype(x.dtype.newbyteorder("="), order="C") if path == NDARRAY else None
 
 
-def asarray(obj, /, *, dtype=None, device=None, copy=None):
+def asarray(obj, /, dtype=None, *, device=None, copy=None):
     """Convert to a tensor, sharing memory where possible.
 
     Parameters
@@ -784,7 +784,7 @@ def wrap(ptr: int, shape, dtype, *, device="cpu", strides=None, byte_offset=0, o
     return t
 
 
-def empty(shape, *, dtype=None, device=None):
+def empty(shape, dtype=None, *, device=None):
     """Return an uninitialized tensor.
 
     Parameters

@@ -8,7 +8,7 @@ from .native cimport Fault, Status, fault_count, fault_table, message
 from .types import DeviceError
 
 cdef extern from "_core/public_function.h" namespace "dlt":
-    object new_public_function(object function, bytes text, object answer)
+    object new_public_function(object function, bytes text, object answer, tuple renamings)
 
 
 cdef dict _exceptions = {}
@@ -36,12 +36,17 @@ cdef int raise_status(Status status, str func) except -1:
     raise _exceptions.get(<int>status.fault, RuntimeError)(text if func is None else f"{func}: {text}")
 
 
-def public_function(function, str text, answer):
-    """Return a builtin that calls a Python function; `answer` is called with the function and an error that it raises.
+def public_function(function, str text, answer, tuple renamings=()):
+    """Return a builtin that calls a function of a module, and takes keywords under other names too.
+
+    `answer` is called with a function in Python and an error that it raises, whose text it may change. `renamings` are
+    other names of parameters, each followed by the name of the parameter.
 
     Examples
     --------
-    >>> public_function(round, "round(x, /)", print)(2.7)
-    3
+    >>> def power(x, exponent=2):
+    ...     return x**exponent
+    >>> public_function(power, "power(x, exponent=2)", print, ("n", "exponent"))(2, n=3)
+    8
     """
-    return new_public_function(function, text.encode(), answer)
+    return new_public_function(function, text.encode(), answer, renamings)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A public function written in Python as a builtin that calls it, so that its errors can be answered without a cost for calls
-// that succeed.
+// A public function as a builtin that calls it. The errors of functions written in Python are answered without a cost for
+// calls that succeed. Keywords that NumPy or PyTorch spell otherwise, such as `dim` for `axis`, are renamed.
 #pragma once
 #include <Python.h>
 
@@ -8,18 +8,65 @@
 
 namespace dlt {
 
+struct Renaming {
+  PyObject *spelling, *name;
+};
+inline constexpr Py_ssize_t most_renamings = 6;
+
+using KeywordFunction = PyObject* (*)(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords);
+
 struct PublicFunction {
   PyObject* function;
-  PyObject* answer;  // called with the function and an exception that left it, whose text it may change
+  PyObject* answer;      // called with the function and an exception that left it, whose text it may change
+  KeywordFunction body;  // null unless Cython compiled the function, which answers its errors itself
   PyMethodDef method;
+  Renaming renamings[most_renamings];
+  Py_ssize_t renaming_count;
 };
 
 inline PublicFunction* public_function_of(PyObject* self) { return static_cast<PublicFunction*>(PyModule_GetState(self)); }
 
+// The parameter that a keyword stands for, borrowed.
+inline PyObject* renamed_keyword(const PublicFunction* here, PyObject* keyword) {
+  for (Py_ssize_t i = 0; i < here->renaming_count; i++) {
+    PyObject* const spelling = here->renamings[i].spelling;
+    if (keyword == spelling || (PyUnicode_GET_LENGTH(keyword) == PyUnicode_GET_LENGTH(spelling) &&
+                                PyUnicode_Compare(keyword, spelling) == 0))
+      return here->renamings[i].name;
+  }
+  return keyword;
+}
+
+// The names of the keyword arguments of a call with spellings replaced, as a new tuple; null where there is none.
+inline PyObject* renamed_keywords(const PublicFunction* here, PyObject* keywords) {
+  PyObject* renamed = nullptr;
+  const Py_ssize_t count = PyTuple_GET_SIZE(keywords);
+  for (Py_ssize_t k = 0; k < count; k++) {
+    PyObject* const name = renamed_keyword(here, PyTuple_GET_ITEM(keywords, k));
+    if (name == PyTuple_GET_ITEM(keywords, k)) continue;
+    if (!renamed) {
+      renamed = PyTuple_New(count);
+      if (!renamed) return PyErr_Clear(), nullptr;  // the call then refuses the keyword
+      for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(renamed, i, Py_NewRef(PyTuple_GET_ITEM(keywords, i)));
+    }
+    PyObject* const old = PyTuple_GET_ITEM(renamed, k);
+    PyTuple_SET_ITEM(renamed, k, Py_NewRef(name));
+    Py_DECREF(old);
+  }
+  return renamed;
+}
+
+inline PyObject* call_body(const PublicFunction* here, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  return here->body ? here->body(nullptr, arguments, count, keywords)
+                    : PyObject_Vectorcall(here->function, arguments, count, keywords);
+}
+
 inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   const PublicFunction* const here = public_function_of(self);
-  PyObject* const result = PyObject_Vectorcall(here->function, arguments, count, keywords);
-  if (result) [[likely]]
+  PyObject* const renamed = keywords ? renamed_keywords(here, keywords) : nullptr;
+  PyObject* const result = call_body(here, arguments, count, renamed ? renamed : keywords);
+  Py_XDECREF(renamed);
+  if (result || here->body) [[likely]]
     return result;
   PyObject *kind, *value, *traceback;
   PyErr_Fetch(&kind, &value, &traceback);
@@ -33,8 +80,9 @@ inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments
 }
 
 // The `self` of a builtin must be a module, or the builtin could not be pickled by its name. `text` is bytes: the signature and
-// the docstring. All of it lives as long as the process.
-inline PyObject* new_public_function(PyObject* function, PyObject* text, PyObject* answer) {
+// the docstring; `renamings` is a tuple of spellings, each followed by the name of a parameter. All of it lives as long as the
+// process.
+inline PyObject* new_public_function(PyObject* function, PyObject* text, PyObject* answer, PyObject* renamings) {
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "dltensor", nullptr, sizeof(PublicFunction), nullptr, nullptr, nullptr, nullptr, nullptr};
   PyObject* const self = PyModule_Create(&definition);
@@ -43,6 +91,12 @@ inline PyObject* new_public_function(PyObject* function, PyObject* text, PyObjec
   PublicFunction* const here = public_function_of(self);
   here->function = Py_NewRef(function);
   here->answer = Py_NewRef(answer);
+  if (PyCFunction_Check(function))
+    here->body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
+  here->renaming_count = PyTuple_GET_SIZE(renamings) / 2;
+  Py_INCREF(renamings);
+  for (Py_ssize_t i = 0; i < here->renaming_count; i++)
+    here->renamings[i] = {PyTuple_GET_ITEM(renamings, 2 * i), PyTuple_GET_ITEM(renamings, 2 * i + 1)};
   here->method.ml_name = PyUnicode_AsUTF8(name);
   here->method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_public_function));
   here->method.ml_flags = METH_FASTCALL | METH_KEYWORDS;

@@ -1431,7 +1431,7 @@ cdef class Tensor:
         """{casting.astype}"""
         return operations.astype(self, dtype, copy, padded)
 
-    def sort(self, *, axis=-1, descending=False, stable=True):
+    def sort(self, axis=-1, *, descending=False, stable=True):
         """Return a new tensor with the elements sorted along an axis. The tensor itself does not change.
 
         {sort.sort: Parameters, Returns, Raises, See Also, Notes, Examples}
@@ -1440,7 +1440,7 @@ cdef class Tensor:
 
         return sort(self, axis=axis, descending=descending, stable=stable)
 
-    def argsort(self, *, axis=-1, descending=False, stable=True):
+    def argsort(self, axis=-1, *, descending=False, stable=True):
         """{sort.argsort}"""
         from .._ops.sort import argsort
 

@@ -26,7 +26,7 @@ cdef object _HALF = 1 << 63           # beyond the largest int64
 cdef object _LOW = (1 << 64) - 1      # the bits that are kept
 
 
-def zeros(shape, *, dtype=None, device=None):
+def zeros(shape, dtype=None, *, device=None):
     """Return a tensor of zeros.
 
     Parameters
@@ -70,7 +70,7 @@ def zeros(shape, *, dtype=None, device=None):
     return zeros_for("zeros", shape, dtype, device)
 
 
-def ones(shape, *, dtype=None, device=None):
+def ones(shape, dtype=None, *, device=None):
     """Return a tensor of ones.
 
     Parameters
@@ -105,7 +105,7 @@ def ones(shape, *, dtype=None, device=None):
     return full_for("ones", shape, 1, _float32 if dtype is None else dtype, device)
 
 
-def full(shape, fill_value, *, dtype=None, device=None):
+def full(shape, fill_value, dtype=None, *, device=None):
     """Return a tensor in which every element has the same value.
 
     Parameters
@@ -179,7 +179,7 @@ cdef Tensor _full_like(object x, object number, object dtype, object device, str
     return result
 
 
-def empty_like(x, /, *, dtype=None, device=None):
+def empty_like(x, /, dtype=None, *, device=None):
     """Return an uninitialized tensor with the shape of `x`.
 
     Parameters
@@ -220,7 +220,7 @@ def empty_like(x, /, *, dtype=None, device=None):
     return _empty_like(x, dtype, device, "empty_like")
 
 
-def zeros_like(x, /, *, dtype=None, device=None):
+def zeros_like(x, /, dtype=None, *, device=None):
     """Return a tensor of zeros with the shape of `x`.
 
     {empty_like: Parameters}
@@ -248,7 +248,7 @@ def zeros_like(x, /, *, dtype=None, device=None):
     return _zeros_like(x, dtype, device, "zeros_like")
 
 
-def ones_like(x, /, *, dtype=None, device=None):
+def ones_like(x, /, dtype=None, *, device=None):
     """Return a tensor of ones with the shape of `x`.
 
     {zeros_like: Parameters, Returns}
@@ -273,7 +273,7 @@ def ones_like(x, /, *, dtype=None, device=None):
     return _full_like(x, 1, dtype, device, "ones_like")
 
 
-def full_like(x, /, fill_value, *, dtype=None, device=None):
+def full_like(x, /, fill_value, dtype=None, *, device=None):
     """Return a tensor with the shape of `x` in which every element has the same value.
 
     Parameters
@@ -320,7 +320,7 @@ cdef object _number(object value, str name, str func, bint real=False):
     return plain
 
 
-def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     """Return evenly spaced numbers from `start` up to, but not including, `stop`.
 
     Parameters
@@ -531,7 +531,7 @@ def _parts(number):
     return (number.real, number.imag) if isinstance(number, complex) else (number, 0)
 
 
-def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
     """Return a matrix with ones on one diagonal and zeros elsewhere.
 
     Parameters
@@ -679,7 +679,7 @@ def _chosen(x, k, lower, func):
         raise MemoryError(str(error).replace("where:", f"{func}:", 1)) from None
 
 
-def tril(x, /, *, k=0):
+def tril(x, /, k=0):
     """Return the lower triangle of matrices, with zeros above it.
 
     Parameters
@@ -718,7 +718,7 @@ def tril(x, /, *, k=0):
     return _triangle(x, k, True, "tril")
 
 
-def triu(x, /, *, k=0):
+def triu(x, /, k=0):
     """Return the upper triangle of matrices, with zeros below it.
 
     Parameters

@@ -421,7 +421,7 @@ def kron(a, b, /, *, out=None):
     return written(reshape(result, tuple(x * y for x, y in zip(high, low, strict=True))), out, "kron")
 
 
-def cross(x1, x2, /, *, axis=-1, out=None):
+def cross(x1, x2, /, axis=-1, *, out=None):
     """Return the cross product of vectors with three elements.
 
     Parameters

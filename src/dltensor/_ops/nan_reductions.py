@@ -20,7 +20,7 @@ def _not_nan(x):
     return ops.equal(x, x) if isdtype(x.dtype, ("real floating", "complex floating")) else None
 
 
-def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
+def nansum(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
     """Add the elements that are not NaN, exactly, and round once.
 
     Where every element is NaN, the result is 0.
@@ -58,7 +58,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     return reduce.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
-def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
+def nanmean(x, /, axis=None, *, keepdims=False, out=None, dtype=None):
     """Take the mean of the elements that are not NaN, exactly, and round once.
 
     Where every element is NaN, the result is NaN.
@@ -98,7 +98,7 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     return reduce.mean(x, axis=axis, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
 
 
-def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
+def nanvar(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=None):
     """Take the variance of the elements that are not NaN.
 
     Where every element is NaN, the result is NaN.
@@ -134,7 +134,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     return _spread(reduce.var, x, axis, correction, keepdims, out, dtype)
 
 
-def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
+def nanstd(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=None):
     """Take the standard deviation of the elements that are not NaN.
 
     Where every element is NaN, the result is NaN.
@@ -162,7 +162,7 @@ def _spread(reduction, x, axis, correction, keepdims, out, dtype):
     return reduction(x, axis=axis, correction=correction, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
 
 
-def nanmax(x, /, *, axis=None, keepdims=False, out=None):
+def nanmax(x, /, axis=None, *, keepdims=False, out=None):
     """Take the greatest element that is not NaN.
 
     Where every element is NaN, the result is NaN.
@@ -199,7 +199,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     return _extreme(reduce.max, -float("inf"), asarray(x), axis, keepdims, out)
 
 
-def nanmin(x, /, *, axis=None, keepdims=False, out=None):
+def nanmin(x, /, axis=None, *, keepdims=False, out=None):
     """Take the least element that is not NaN.
 
     Where every element is NaN, the result is NaN.
@@ -246,7 +246,7 @@ def _joined(part, x, axis):
     return part if part.ndim else broadcast_to(part, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
 
 
-def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
+def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
     """Return the differences between neighbours along an axis, `n` times over.
 
     Parameters

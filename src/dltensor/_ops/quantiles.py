@@ -123,7 +123,7 @@ def _quantiles(x, places, axis, dtype):
     return results
 
 
-def median(x, /, *, axis=None, keepdims=False, dtype=None):
+def median(x, /, axis=None, *, keepdims=False, dtype=None):
     """Return the median along axes: the middle element of the order, or the exact mean of the two in the middle.
 
     Parameters
@@ -164,7 +164,7 @@ def median(x, /, *, axis=None, keepdims=False, dtype=None):
     return reshape(result, kept) if keepdims else result
 
 
-def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None):
+def quantile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return quantiles along axes.
 
     The place of a quantile in the order is a float64; what lies between two elements is exact, and rounded once.

@@ -4,6 +4,8 @@
 #pragma once
 #include <Python.h>
 
+#include <cstring>
+
 #include "native/cpu/reduce/reduce.h"
 
 namespace dlt {
@@ -30,7 +32,20 @@ inline ReduceKeyword reduce_keywords[] = {
     {"where", DLT_TAKES_WHERE, &ReduceArguments::where, nullptr},
     {"initial", DLT_TAKES_INITIAL, &ReduceArguments::initial, nullptr},
     {"saturate", DLT_TAKES_SATURATE, &ReduceArguments::saturate, nullptr},
+    // NumPy's and PyTorch's names of three of them.
+    {"dim", 0, &ReduceArguments::axis, nullptr},
+    {"keepdim", 0, &ReduceArguments::keepdims, nullptr},
+    {"ddof", DLT_TAKES_CORRECTION, &ReduceArguments::correction, nullptr},
 };
+
+// The call to write in place of one with `dim`, where PyTorch returns something else; null where it returns the same.
+inline const char* unlike_torch(int reduction, bool corrected) {
+  if (reduction == reduction_max) return "PyTorch's dim returns indices too; call max(x, axis=...) and argmax(x, axis=...)";
+  if (reduction == reduction_min) return "PyTorch's dim returns indices too; call min(x, axis=...) and argmin(x, axis=...)";
+  if ((reduction == reduction_std || reduction == reduction_var) && !corrected)
+    return "PyTorch divides by n - 1, NumPy by n; give correction=1 or correction=0 beside dim, or axis=... for n";
+  return nullptr;
+}
 
 // Null when there is none of that name. By identity first: callers' names are interned, and so are these.
 inline const ReduceKeyword* find_keyword(PyObject* name) {
@@ -44,6 +59,7 @@ inline const ReduceKeyword* find_keyword(PyObject* name) {
 // Reduces with the keyword arguments beside those in `parsed`; `values` are theirs.
 inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyObject* const* values, PyObject* keywords) {
   const ReductionRow& row = reduction_table[reduction];
+  bool with_dim = false;
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
     const ReduceKeyword* const found = find_keyword(keyword);
@@ -52,16 +68,20 @@ inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyOb
                           keyword, row.name);
     if (parsed.*(found->place)) return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", row.name, found->name);
     parsed.*(found->place) = values[k];
+    with_dim |= std::strcmp(found->name, "dim") == 0;
   }
+  if (const char* const remedy = with_dim ? unlike_torch(reduction, parsed.correction) : nullptr)
+    return PyErr_Format(PyExc_TypeError, "%s: %s", row.name, remedy);
   return reduce_hook(reduction, &parsed);
 }
 
 inline PyObject* call_reduction(int reduction, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-  if (count != 1)
-    return PyErr_Format(PyExc_TypeError, "%s: expected 1 positional argument, got %zd; give axis and the rest by keyword",
+  if (count != 1 && count != 2)
+    return PyErr_Format(PyExc_TypeError, "%s: expected 1 or 2 positional arguments, x and axis, got %zd; give the rest by keyword",
                         reduction_table[reduction].name, count);
   ReduceArguments parsed{};
   parsed.x = arguments[0];
+  if (count == 2) parsed.axis = arguments[1];
   return call_with_keywords(reduction, parsed, arguments + count, keywords);
 }
 

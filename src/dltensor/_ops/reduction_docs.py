@@ -83,10 +83,10 @@ def described_reduction(row, method=False):
     --------
     >>> from dltensor._ops.reduce import REDUCTIONS
     >>> described_reduction(REDUCTIONS["argmax"]).splitlines()[0]
-    'argmax(x, /, *, axis=None, keepdims=False, out=None)'
+    'argmax(x, /, axis=None, *, keepdims=False, out=None)'
     """
     parameters = ["axis=None", "keepdims=False", "out=None", *(f"{name}={_KEYWORDS[name][0]}" for name in row["takes"])]
-    first = f"$self, /, {parameters[0]}, *" if method else f"x, /, *, {parameters[0]}"
+    first = f"$self, /, {parameters[0]}, *" if method else f"x, /, {parameters[0]}, *"
     lines = [f"{row['name']}({', '.join([first, *parameters[1:]])})", "--", "", row["doc"], ""]
     lines += [f"Each result is ``{row['text']}`` of the elements{' x' if method else ''} along `axis`."]
     lines += ["Its bits depend neither on the layout nor on threads or the processor.", ""]

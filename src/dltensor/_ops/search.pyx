@@ -32,7 +32,7 @@ cdef int64_t _count(Tensor t) noexcept:
     return numel(t.impl.dl.ndim, t.impl.dl.shape)
 
 
-def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
+def searchsorted(x1, x2, /, side="left", sorter=None, *, out=None):
     """Find where elements would have to be inserted to keep a tensor sorted.
 
     Parameters

@@ -155,7 +155,7 @@ cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, 
     return deliver(output, target, out, func)
 
 
-def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
+def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     """Return the elements sorted along an axis.
 
     Parameters
@@ -208,7 +208,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     return _run(t, _axis(axis, t.impl.dl.ndim, "sort"), bool(descending), False, out, "sort")
 
 
-def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
+def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     """Return the indices that sort the elements along an axis.
 
     Parameters
@@ -241,7 +241,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     return _run(t, _axis(axis, t.impl.dl.ndim, "argsort"), bool(descending), True, out, "argsort")
 
 
-def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
+def top_k(x, k, /, axis=-1, *, mode="largest", sorted=True):
     """Return the `k` largest or smallest elements along an axis, and their indices.
 
     Parameters

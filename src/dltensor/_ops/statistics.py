@@ -34,7 +34,7 @@ def _finished(result, dtype, out, func):
     return written(result.astype(dtype, copy=False), out, func)
 
 
-def ptp(x, /, *, axis=None, keepdims=False, out=None):
+def ptp(x, /, axis=None, *, keepdims=False, out=None):
     """Return the range of the elements: the greatest less the least.
 
     Integers wrap. The result is NaN where an element is NaN.
@@ -121,7 +121,7 @@ def _dtype_of_average(x, weights, dtype):
     return dtype if isdtype(dtype, "complex floating") else dtype_of_statistic(x.dtype, dtype)
 
 
-def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, out=None, dtype=None):
+def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, out=None, dtype=None):
     """Return the weighted average of the elements, or their mean when there are no weights.
 
     Weighted sums are computed in float64: each product is rounded, and their sum is exact and rounded once.
@@ -201,7 +201,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     return (result, broadcast_to(total, result.shape).copy()) if returned else result
 
 
-def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
+def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
     """Return the logarithm of the sum of the exponentials of the elements, without overflow.
 
     Elements of -inf count as 0: of none but them, or of no element, the result is -inf. It is inf where one is inf, and
@@ -261,7 +261,7 @@ def _less_greatest(wide, axes):
     return ops.subtract(wide, reduce.max(wide, axis=axes, keepdims=True, initial=-float("inf")))
 
 
-def softmax(x, /, *, axis=None, out=None):
+def softmax(x, /, axis=None, *, out=None):
     """Return the exponentials of the elements, divided by their sum.
 
     Results along `axis` are NaN where an element is NaN or inf, or where all are -inf.
@@ -302,7 +302,7 @@ def softmax(x, /, *, axis=None, out=None):
     return _finished(result, dtype, out, "softmax")
 
 
-def log_softmax(x, /, *, axis=None, out=None):
+def log_softmax(x, /, axis=None, *, out=None):
     """Return the logarithm of `softmax`, without underflow.
 
     Results along `axis` are NaN where an element is NaN or inf, or where all are -inf.

@@ -155,7 +155,7 @@ cdef object _deliver(Tensor result, object out, Tensor target, str func):
     return deliver(result, target, out, func)
 
 
-def take(x, indices: TensorLike | Sequence[int] | int, /, *, axis=None, out=None):
+def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None):
     """Return the elements at positions along an axis, as ``x[..., indices, ...]`` does.
 
     Parameters
@@ -220,7 +220,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, *, axis=None, out=None
     return _deliver(read_at(t, (slice(None),) * where + (key,), "take", "take: ", True), out, target, "take")
 
 
-def take_along_axis(x, indices, /, *, axis=-1, out=None):
+def take_along_axis(x, indices, /, axis=-1, *, out=None):
     """Return elements whose position along an axis is given one by one, as `argsort` and `argmax` give them.
 
     Parameters

@@ -213,7 +213,7 @@ def backend():
     return find().name
 
 
-def fft(x, /, *, n=None, axis=-1, norm="backward"):
+def fft(x, /, n=None, axis=-1, norm="backward"):
     """Compute the discrete Fourier transform along one axis.
 
     Parameters
@@ -266,7 +266,7 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     return _complex_to_complex("fft", x, *_axis_and_size("fft", x, n, axis), norm, True)
 
 
-def ifft(x, /, *, n=None, axis=-1, norm="backward"):
+def ifft(x, /, n=None, axis=-1, norm="backward"):
     """Compute the inverse discrete Fourier transform along one axis.
 
     Parameters
@@ -297,7 +297,7 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     return _complex_to_complex("ifft", x, *_axis_and_size("ifft", x, n, axis), norm, False)
 
 
-def fftn(x, /, *, s=None, axes=None, norm="backward"):
+def fftn(x, /, s=None, axes=None, norm="backward"):
     """Compute the discrete Fourier transform along several axes.
 
     Parameters
@@ -331,7 +331,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     return _along("fftn", x, *_sizes("fftn", x, s, axes), norm, True)
 
 
-def ifftn(x, /, *, s=None, axes=None, norm="backward"):
+def ifftn(x, /, s=None, axes=None, norm="backward"):
     """Compute the inverse discrete Fourier transform along several axes.
 
     Parameters
@@ -359,7 +359,7 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
     return _along("ifftn", x, *_sizes("ifftn", x, s, axes), norm, False)
 
 
-def rfft(x, /, *, n=None, axis=-1, norm="backward"):
+def rfft(x, /, n=None, axis=-1, norm="backward"):
     """Compute the discrete Fourier transform of real elements along one axis.
 
     Parameters
@@ -401,7 +401,7 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     return _real_to_complex("rfft", x, *_axis_and_size("rfft", x, n, axis), norm, True)
 
 
-def irfft(x, /, *, n=None, axis=-1, norm="backward"):
+def irfft(x, /, n=None, axis=-1, norm="backward"):
     """Compute the inverse of `rfft`: real elements from the first half of a Hermitian spectrum.
 
     Parameters
@@ -436,7 +436,7 @@ def irfft(x, /, *, n=None, axis=-1, norm="backward"):
     return _complex_to_real("irfft", x, *_axis_and_size("irfft", x, n, axis), norm, False)
 
 
-def rfftn(x, /, *, s=None, axes=None, norm="backward"):
+def rfftn(x, /, s=None, axes=None, norm="backward"):
     """Compute the discrete Fourier transform of real elements along several axes.
 
     Parameters
@@ -481,7 +481,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     return _along("rfftn", halved, axes[:-1], sizes[:-1], norm, True)
 
 
-def irfftn(x, /, *, s=None, axes=None, norm="backward"):
+def irfftn(x, /, s=None, axes=None, norm="backward"):
     """Compute the inverse of `rfftn`: real elements from the first half of a Hermitian spectrum.
 
     Parameters
@@ -521,7 +521,7 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     return _complex_to_real("irfftn", transformed, axes[-1:], sizes and sizes[-1:], norm, False)
 
 
-def hfft(x, /, *, n=None, axis=-1, norm="backward"):
+def hfft(x, /, n=None, axis=-1, norm="backward"):
     """Compute the real discrete Fourier transform of elements whose second half is the conjugate of the first.
 
     Parameters
@@ -548,7 +548,7 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
     return _complex_to_real("hfft", x, *_axis_and_size("hfft", x, n, axis), norm, True)
 
 
-def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
+def ihfft(x, /, n=None, axis=-1, norm="backward"):
     """Compute the inverse of `hfft`: the first half of the inverse transform of real elements.
 
     Parameters
@@ -593,7 +593,7 @@ def _spacing(func, n, d, dtype):
     return n, width, dtype
 
 
-def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
+def fftfreq(n, /, d=1.0, *, dtype=None, device=None):
     """Return the frequencies of the elements of `fft`: 0, the positive, then the negative.
 
     Parameters
@@ -640,7 +640,7 @@ def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
     return move_for("fftfreq", divide(places, width).astype(dtype, copy=False), device)
 
 
-def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
+def rfftfreq(n, /, d=1.0, *, dtype=None, device=None):
     """Return the frequencies of the elements of `rfft`: from 0 up.
 
     {fftfreq: Parameters}
@@ -670,7 +670,7 @@ def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
     return move_for("rfftfreq", divide(places, width).astype(dtype, copy=False), device)
 
 
-def fftshift(x, /, *, axes=None):
+def fftshift(x, /, axes=None):
     """Shift frequency 0 to the middle.
 
     Parameters
@@ -712,7 +712,7 @@ def fftshift(x, /, *, axes=None):
     return roll(x, tuple(x.shape[axis] // 2 for axis in axes), axis=axes)
 
 
-def ifftshift(x, /, *, axes=None):
+def ifftshift(x, /, axes=None):
     """Shift frequency 0 from the middle to the beginning.
 
     {fftshift: Parameters, Returns, Raises}

@@ -528,7 +528,7 @@ def cholesky(x, /, *, upper=False, out=None):
 
 # -- QR ---------------------------------------------------------------------------------------------------------------
 
-def qr(x, /, *, mode="reduced"):
+def qr(x, /, mode="reduced"):
     """Compute the QR factorization: ``x = Q @ R`` with orthonormal columns in Q, and R an upper triangle.
 
     Parameters
@@ -872,7 +872,7 @@ cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     return tuple([None if t is None else t.astype(dtype) for t in (left, values, right)])
 
 
-def svd(x, /, *, full_matrices=True):
+def svd(x, /, full_matrices=True):
     """Compute the singular value decomposition: ``x = U @ diag(S) @ Vh``.
 
     Parameters

@@ -67,7 +67,7 @@ def _finished(result, dtype, out, func):
     return written(result.astype(dtype) if dtype.name in _NARROW else result, out, func)
 
 
-def diagonal(x, /, *, offset=0):
+def diagonal(x, /, offset=0):
     """Return the diagonal of a matrix, as a view.
 
     Parameters
@@ -119,7 +119,7 @@ def diagonal(x, /, *, offset=0):
     )
 
 
-def trace(x, /, *, offset=0, dtype=None, out=None):
+def trace(x, /, offset=0, *, dtype=None, out=None):
     """Sum the diagonal of a matrix. Sums of floats are exact and rounded once.
 
     Parameters
@@ -232,7 +232,7 @@ def _order(ord, func):
     return number
 
 
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
+def vector_norm(x, /, axis=None, *, keepdims=False, ord=2, out=None):
     """Compute the norm of vectors.
 
     Parameters
