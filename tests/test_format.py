@@ -170,6 +170,24 @@ def test_an_empty_format_is_str():
     assert f"{t}" == str(t)
 
 
+@pytest.mark.parametrize(
+    ("value", "dtype", "text"),
+    [
+        (5.5, "float32", "5.5"), (0.1, "float32", "0.1"), (0.1, "bfloat16", "0.1"), (1e-7, "float64", "1e-07"),
+        (-0.0, "float16", "-0.0"), (float("nan"), "float32", "nan"), (float("-inf"), "float64", "-inf"),
+        (3, "int64", "3"), (True, "bool", "True"), (1 + 2j, "complex64", "(1+2j)"), (0.5, "float8_e5m2", "0.5"),
+    ],
+)  # fmt: skip
+def test_an_empty_format_of_no_dimensions_is_the_number(value, dtype, text):
+    assert f"{dl.asarray(value, dtype=dtype)}" == text
+    assert f"{dl.asarray([value], dtype=dtype)}" == str(dl.asarray([value], dtype=dtype))
+
+
+def test_an_empty_format_of_memory_that_the_host_cannot_read_is_str():
+    t = dl.wrap(4096, (), "float32", device="rocm", owner=object())
+    assert f"{t}" == str(t)
+
+
 def test_a_format_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"format: '.2d' does not fit elements of float32: "):
         f"{dl.ones(2):.2d}"

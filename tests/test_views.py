@@ -270,3 +270,58 @@ def test_a_view_as_a_small_float_is_not_taken_for_bytes():
     for name in ("bfloat16", "float8_e4m3fn"):
         dtype = np.dtype(getattr(ml_dtypes, name))
         assert dl.zeros(2, dtype=f"uint{8 * dtype.itemsize}").view(dtype).dtype == name
+
+
+# -- parts of complex numbers, and attributes that may be called ------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "complex32"])
+def test_real_and_imag_are_views(dtype):
+    z = dl.asarray([[1 + 2j, 3 - 4j], [5j, 6]], dtype=dtype)[:, ::-1]
+    assert z.real.tolist() == [[3, 1], [6, 0]]
+    assert z.imag.tolist() == [[-4, 2], [0, 5]]
+    z.imag[...] = 7
+    assert z.tolist() == [[3 + 7j, 1 + 7j], [6 + 7j, 7j]]
+    assert z.real.same_memory(z)
+    assert z[0, 1].imag.item() == 7
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (2, 3)])
+@pytest.mark.parametrize("dtype", ["bool", "int4", "int64", "float16", "float8_e5m2"])
+def test_a_real_tensor_is_its_real_part_and_has_imaginary_zeros(shape, dtype):
+    t = dl.ones(shape, dtype=dtype)
+    assert t.real.same_memory(t)
+    assert t.imag.dtype == t.dtype
+    assert t.imag.shape == shape
+    assert t.imag.tolist() == dl.zeros(shape, dtype=dtype).tolist()
+    assert t.imag.readonly
+
+
+def test_parts_of_a_read_only_tensor_are_read_only():
+    z = dl.broadcast_to(dl.asarray([1 + 1j]), (3,))
+    assert z.real.readonly
+    assert z.imag.readonly
+
+
+def test_the_conjugate_transpose_of_complex_matrices():
+    z = np.arange(12).reshape(2, 3, 2) * (1 + 2j)
+    assert dl.asarray(z).mH.tolist() == z.conj().mT.tolist()
+    assert dl.asarray(z[0]).H.tolist() == z[0].conj().T.tolist()
+    real = dl.ones((2, 3))
+    assert real.H.same_memory(real)
+
+
+def test_data_ptr_may_be_read_and_called():
+    t = dl.arange(3)
+    assert t.data_ptr == t.data_ptr() == t.numpy().ctypes.data
+    assert type(t.data_ptr()) is type(pickle.loads(pickle.dumps(t.data_ptr))) is int
+
+
+def test_is_contiguous_may_be_read_and_called():
+    t = dl.zeros((2, 3))
+    assert t.is_contiguous
+    assert not t.T.is_contiguous
+    assert t.is_contiguous() is True
+    assert t.T.is_contiguous() is False
+    assert str(t.is_contiguous) == "True"
+    assert pickle.loads(pickle.dumps(t.T.is_contiguous)) is False

@@ -48,7 +48,7 @@ def check_accepted(dl, tensor, expect):
     if expect.readonly is not None and own:
         assert tensor.readonly is expect.readonly
     if expect.contiguous is not None and own:
-        assert tensor.is_contiguous is expect.contiguous
+        assert tensor.is_contiguous() is expect.contiguous
     if expect.values is not None:
         assert tensor.tolist() == expect.values, tensor.tolist()
     if expect.touch is not None and own:

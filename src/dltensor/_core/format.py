@@ -313,16 +313,40 @@ def repr_tensor(t):
     return f"Tensor({text},{gap}{words})"
 
 
+def _as_double(number, rounding):
+    """The float64 that Python writes with the fewest digits that identify a number of a narrower type."""
+    if not isfinite(number) or number == 0:
+        return number
+    digits, exponent = rounding.shortest(number)
+    return copysign(float(f"{digits[0]}.{digits[1:] or 0}e{exponent}"), number)
+
+
+def _number(t):
+    """The one element of a tensor, as Python writes a number; the whole ``str`` where the host cannot read it."""
+    try:
+        value = t.item()
+    except DeviceError:
+        return str(t)
+    if isinstance(value, complex):
+        rounding = _Rounding(DTYPES[f"float{t.dtype.bits // 2}"])
+        value = complex(_as_double(value.real, rounding), _as_double(value.imag, rounding))
+    return str(_as_double(value, _Rounding(t.dtype)) if isinstance(value, float) else value)
+
+
 def format_tensor(t, spec):
     """Answer ``format``: every element written with `spec`, nested and summarised like ``repr``, nothing else.
+
+    Without `spec`, a tensor of no dimensions is its number, and others are as ``str`` shows them.
 
     Examples
     --------
     >>> f"{dl.asarray([[1.0, 2.5], [10.0, -3.0]]):.1f}"
     '[[ 1.0,  2.5],\\n [10.0, -3.0]]'
+    >>> f"{dl.asarray(0.1)}"
+    '0.1'
     """
     if not spec:
-        return str(t)
+        return _number(t) if t.ndim == 0 and _is_known(t.dtype) and t.dtype.lanes == 1 else str(t)
     if t.size == 0:
         return "[]"
     if not _is_known(t.dtype) or t.dtype.lanes != 1:

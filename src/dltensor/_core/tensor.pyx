@@ -36,9 +36,10 @@ from .signals cimport check_signals
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, device_of, dtype_of,
-                     dtype_unless_device, flags_with_layout, is_handle, is_host, kDLCPU, kDLCUDA,
+                     dtype_unless_device, flags_with_layout, is_handle, is_host, kDLComplex, kDLCPU, kDLCUDA,
                      kDLCUDAManaged, known_dtype, read_copy_flag, read_device, read_dtype)
 
+from .callable_numbers import Address, Truth
 from .foreign_text import quoted
 from .types import DeviceError
 
@@ -698,16 +699,18 @@ cdef class Tensor:
         return byte_count(&self.impl.dl, self.impl.flags)
 
     @property
-    def data_ptr(self) -> int:
+    def data_ptr(self) -> Address:
         """Address of the first element, or the handle on devices whose ``data`` field is a handle.
+
+        An integer that may be called, as PyTorch's ``data_ptr()``.
 
         Examples
         --------
         >>> t = dl.arange(3)
-        >>> t[1:].data_ptr - t.data_ptr
-        8
+        >>> t[1:].data_ptr - t.data_ptr, t.data_ptr() == t.data_ptr
+        (8, True)
         """
-        return <size_t>self.impl.dl.data
+        return Address(<size_t>self.impl.dl.data)
 
     @property
     def byte_offset(self) -> int:
@@ -723,15 +726,17 @@ cdef class Tensor:
         return <char*>self.impl.dl.data - <char*>self.impl.block.data
 
     @property
-    def is_contiguous(self) -> bool:
+    def is_contiguous(self) -> Truth:
         """True if the elements are contiguous in C order. Strides of dimensions of one element are ignored.
+
+        An integer that may be called, as PyTorch's ``is_contiguous()``, which returns a bool.
 
         Examples
         --------
-        >>> dl.zeros((2, 3)).is_contiguous, dl.zeros((2, 3)).T.is_contiguous
+        >>> dl.zeros((2, 3)).is_contiguous, dl.zeros((2, 3)).T.is_contiguous()
         (True, False)
         """
-        return is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides)
+        return _YES if is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides) else _NO
 
     @property
     def readonly(self) -> bool:
@@ -813,6 +818,62 @@ cdef class Tensor:
         if self.impl.dl.ndim < 2:
             raise ValueError(f"mT: expected at least 2 dimensions, got {self.impl.dl.ndim}")
         return _swap_last(self)
+
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of matrices in the last two dimensions: of real dtypes the view ``mT``, else a copy.
+
+        {Tensor.mT: Raises}
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2 + 1j]]).mH.tolist()
+        [[(1-0j)], [(2-1j)]]
+        """
+        if self.impl.dl.ndim < 2:
+            raise ValueError(f"mH: expected at least 2 dimensions, got {self.impl.dl.ndim}")
+        return self.mT.conj() if self.impl.dl.dtype.code == kDLComplex else self.mT
+
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix, as ``mH``.
+
+        {Tensor.T: Raises}
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).H.tolist()
+        [[1, 3], [2, 4]]
+        """
+        if self.impl.dl.ndim != 2:
+            raise ValueError(f"H: expected 2 dimensions, got {self.impl.dl.ndim}; use mH or permute_dims")
+        return self.T.conj() if self.impl.dl.dtype.code == kDLComplex else self.T
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts, a view; the tensor's elements if they are real.
+
+        Examples
+        --------
+        >>> z = dl.asarray([1 + 2j])
+        >>> z.real[0] = 5
+        >>> z.tolist()
+        [(5+2j)]
+        """
+        from .views import part_of
+        return part_of(self, False)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, a view; read-only zeros if the elements are real.
+
+        Examples
+        --------
+        >>> dl.asarray([1 + 2j, 3]).imag
+        Tensor([2., 0.], shape=(2,), device=cpu, dtype=float32)
+        """
+        from .views import part_of
+        return part_of(self, True)
 
     def same_memory(self, other):
         """Test whether two tensors hold a reference to the same memory block, whether or not they overlap.
@@ -1907,6 +1968,7 @@ cdef class Tensor:
 
 
 cdef tuple _CPU = (1, 0)
+cdef object _YES = Truth(1), _NO = Truth(0)
 
 
 cdef class _Rows:

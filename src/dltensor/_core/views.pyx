@@ -14,9 +14,9 @@ from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHA
 from .signals cimport check_signals
 from .allocation cimport check_host, check_writable, is_packed
 from .shapes cimport as_tuple, counted, read_shape
-from .tensor cimport Tensor, new_empty, on_device, permuted, view_of
+from .tensor cimport Tensor, new_empty, new_zeros, on_device, permuted, same_view, view_of
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
-                     dtype_of, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
+                     dtype_of, is_handle, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
 
 cdef extern from "native/cpu/random/arange.h" namespace "dlt" nogil:
     bint fill_steps(void*, int64_t, DLDataType, bint, const Steps&)
@@ -79,6 +79,40 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     result = view_of(t, &place)
     if readonly:
         result.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return result
+
+
+def part_of(Tensor t, bint imaginary):
+    """Return a view of the real or the imaginary parts; of real elements themselves, or read-only zeros.
+
+    Examples
+    --------
+    >>> part_of(dl.asarray([1 + 2j]), True).tolist()
+    [2.0]
+    """
+    cdef int i
+    cdef uint64_t half
+    cdef Place place
+    cdef Tensor result
+    place.ndim, place.offset = t.impl.dl.ndim, 0
+    for i in range(place.ndim):
+        place.shape[i], place.strides[i] = t.impl.dl.shape[i], 0
+    if t.impl.dl.dtype.code != kDLComplex:
+        if not imaginary:
+            return same_view(t)
+        result = view_of(new_zeros(0, NULL, t.impl.dl.dtype, t.impl.dl.device, "imag"), &place)
+        result.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+        return result
+    for i in range(place.ndim):
+        place.strides[i] = 2 * t.impl.dl.strides[i]
+    result = view_of(t, &place)
+    result.impl.dl.dtype.code = kDLFloat
+    result.impl.dl.dtype.bits //= 2
+    half = result.impl.dl.dtype.bits // 8 if imaginary else 0
+    if is_handle(<int>t.impl.dl.device.device_type):
+        result.impl.dl.byte_offset += half
+    else:
+        result.impl.dl.data = <char*>result.impl.dl.data + half
     return result
 
 
