@@ -4,10 +4,14 @@
 import enum
 
 import dltensor as dl
+from dltensor._spellings.functions import METHODS
+from dltensor._spellings.functions import __all__ as ALIASES
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
 
 SAME = ("__numpy_dtype__",)  # another name of a member
+# Functions and methods that tests/test_spelling_rows.py compares with those that they stand for.
+SPELLED = {f"Tensor.{name}" for name in METHODS} | set(ALIASES)
 
 
 def public(modules=MODULES):
@@ -17,8 +21,9 @@ def public(modules=MODULES):
         prefix = module.__name__.removeprefix("dltensor").removeprefix(".")
         for name in module.__all__:
             thing = getattr(module, name)
-            if callable(thing) and thing not in found.values():
-                found |= with_members(f"{prefix}.{name}".removeprefix("."), thing)
+            full = f"{prefix}.{name}".removeprefix(".")
+            if callable(thing) and full not in SPELLED and thing not in found.values():
+                found |= with_members(full, thing)
     return found
 
 
@@ -26,5 +31,6 @@ def with_members(name, thing):
     """A function, or a class with its members, by their names."""
     found = {name: thing}
     if isinstance(thing, type) and not issubclass(thing, (BaseException, enum.Enum)):
-        found.update((f"{name}.{key}", member) for key, member in vars(thing).items() if key not in SAME)
+        members = {f"{name}.{key}": member for key, member in vars(thing).items() if key not in SAME}
+        found.update((key, member) for key, member in members.items() if key not in SPELLED)
     return found

@@ -268,8 +268,16 @@ def outer_and_inner(node):
     return outer, inner.elts if isinstance(inner, ast.Tuple) else [inner] if inner else []
 
 
+class Plain(ast.NodeTransformer):
+    """Writes ``builtins.bool``, as classes with a member of that name have it, as ``bool``."""
+
+    def visit_Attribute(self, node):
+        return ast.Name(node.attr) if getattr(node.value, "id", "") == "builtins" else node
+
+
 def accepts(annotations, part):
     """Whether one of some annotations takes an alternative of a docstring."""
+    annotations = [Plain().visit(one) for one in annotations]
     wanted, inside = outer_and_inner(part)
     for each in (one for annotation in annotations for one in alternatives(annotation)):
         outer, inner = outer_and_inner(each)

@@ -15,6 +15,7 @@ import re
 import sys
 from pathlib import Path
 
+import spellings
 from typestubs import module, package
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "dltensor"
@@ -33,7 +34,8 @@ def unused_parts():
 
 def stubs():
     """Return the text of each stub by its path in the package, and what no source says."""
-    texts, failures = {}, [f"by_hand.pyi: {name} is no module with a stub" for name in unused_parts()]
+    texts = {"_spellings/functions.pyi": spellings.stub()}
+    failures = [f"by_hand.pyi: {name} is no module with a stub" for name in unused_parts()]
     for name in modules():
         if name == "__init__.py":
             texts["__init__.pyi"] = package.stub(SOURCES)

@@ -32,9 +32,11 @@ from ._core.views import _rebuild
 from ._ops.arguments import data_ptr
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
+from ._ops.arrays import *  # noqa: F403
+from ._ops.arrays import __all__ as _ARRAYS
 from ._ops.casting import astype, cast, clip, copy, fill, where
 from ._ops.closeness import allclose, array_equal, isclose
-from ._ops.contractions import tensordot, vecdot
+from ._ops.contractions import dot, tensordot, vecdot
 from ._ops.creation import (
     arange,
     empty_like,
@@ -79,7 +81,7 @@ from ._ops.promotion import cpu_features, num_threads, result_type, set_num_thre
 from ._ops.quantiles import histogram, median, quantile
 from ._ops.reduce import *  # noqa: F403  one name per row of reductions.h
 from ._ops.reduce import __all__ as _REDUCTIONS
-from ._ops.scan import cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
+from ._ops.scan import cumprod, cumsum, cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
 from ._ops.search import bincount, searchsorted
 from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from ._ops.sort import argsort, sort, top_k
@@ -106,10 +108,16 @@ shared = _lazy_module("shared")
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
+from ._spellings import add_to_tensor as _add_to_tensor  # noqa: E402  its functions are other names of those above
+from ._spellings.functions import *  # noqa: E402, F403
+from ._spellings.functions import __all__ as _SPELLINGS  # noqa: E402
+
 # The names of operations and element types come from their tables.
 __all__ = [
     *DTYPES,
     *_OPERATIONS,
+    *_ARRAYS,
+    *_SPELLINGS,
     "DLPACK_VERSION",
     "DTYPES",
     "OPS",
@@ -147,6 +155,8 @@ __all__ = [
     "cpu_features",
     "cross",
     "cuda",
+    "cumprod",
+    "cumsum",
     "cumulative_max",
     "cumulative_min",
     "cumulative_prod",
@@ -155,6 +165,7 @@ __all__ = [
     "debug",
     "diff",
     "distributed",
+    "dot",
     "e",
     "einsum",
     "empty",
@@ -250,6 +261,7 @@ __all__ = [
 ]
 _SHOWN = frozenset(__all__)
 _naming.set_module(globals())
+_add_to_tensor(globals())
 _rebuild.__module__ = __name__  # where pickles of tensors find it
 
 

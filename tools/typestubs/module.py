@@ -11,6 +11,8 @@ import typing
 from functools import cache
 from pathlib import Path
 
+import spellings
+
 from . import sources, words
 from .tables import Tables
 
@@ -162,6 +164,26 @@ class Stub:
             ignore = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
             other = ", other: Operand, /" if operands == 2 else ""
             yield [f"def {name}(self{other}) -> Tensor: ...{ignore}"]
+        functions = None
+        for name, described in spellings.methods().items():
+            if isinstance(described, tuple):
+                yield list(definition(name, *described))
+                continue
+            functions = functions or self.functions()
+            first, *rest = functions[described].parameters
+            parameters = [first._replace(name="self", type=None), *rest[rest[:1] == [sources.Parameter("/")] :]]
+            yield list(self.defined(functions[described]._replace(name=name, parameters=parameters)))
+
+    def functions(self):
+        """Return the functions of the package by name."""
+        found = {
+            one.name: one
+            for one in self.tables.described("operation_docs", "described", self.tables.operations.values())
+        }
+        for path in sorted((self.package / "_ops").glob("*.py*")):
+            found |= {one.name: one for one in sources.module(path).definitions if isinstance(one, sources.Function)}
+        rows = self.tables.reductions.values()
+        return found | {one.name: one for one in self.tables.described("reduction_docs", "described_reduction", rows)}
 
     def check_returns(self, function):
         """A documented function that returns something says what."""

@@ -3,6 +3,9 @@
 
 import ast
 
+import spellings
+
+from . import sources
 from .module import HEADER, wrapped
 from .tables import Tables
 
@@ -19,22 +22,30 @@ def constants(target, value):
     return {name: kind for name, kind in found.items() if not name.startswith("_")}
 
 
+def exports(package, tables, module):
+    """Return the names in ``__all__`` of a module."""
+    if module == "_ops.elementwise":  # clip of the array API may have one bound or none: it is no function of the table
+        return [name for name in tables.operations if name != "clip"]
+    if module == "_ops.reduce":
+        return list(tables.reductions)
+    if module == "_spellings.functions":
+        return [row.name for row in spellings.rows() if row.is_function]
+    return sources.module(package / f"{module.replace('.', '/')}.py").exports
+
+
 def stub(package):
     """Return the stub of the package whose sources are in a folder."""
     tables = Tables(package)
-    # clip of the array API may have one bound or none: it is no function of the table.
-    lists = {
-        "DTYPES": tables.dtypes, "_OPERATIONS": [name for name in tables.operations if name != "clip"],
-        "_REDUCTIONS": list(tables.reductions),
-    }  # fmt: skip
-    stars = {"_ops.elementwise": lists["_OPERATIONS"], "_ops.reduce": lists["_REDUCTIONS"]}
+    lists = {"DTYPES": tables.dtypes}
     modules, renamed, kinds, public = {}, {}, {}, []
     for node in ast.parse((package / "__init__.py").read_text()).body:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 name = alias.asname or alias.name
                 if alias.name == "*":
-                    modules.setdefault(f".{node.module}", set()).update(stars[node.module])
+                    modules.setdefault(f".{node.module}", set()).update(exports(package, tables, node.module))
+                elif alias.name == "__all__":
+                    lists[name] = exports(package, tables, node.module)
                 elif name.startswith("__"):
                     # A stub does not hand on what it imports under another name.
                     folder, _, leaf = node.module.rpartition(".")

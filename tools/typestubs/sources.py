@@ -15,7 +15,7 @@ HEADER = re.compile(
 )
 DOCSTRING = re.compile(r'(?s)\s*r?"""(.*?)"""')
 IMPORT = re.compile(r"^ *from (\.[\w.]*) import (?:\(([^()]*)\)|([^\n()]*))$", re.M)
-EXPORTS = re.compile(r"^__all__ = \[([\w\s,\"#]*)\]$", re.M)
+EXPORTS = re.compile(r"^__all__ = \[([\w\s,\"#]*)\](?:  # fmt: skip)?$", re.M)
 OPEN, CLOSE = "([{", ")]}"
 
 

@@ -32,6 +32,8 @@ PARAMETERS = WORDS | {
     "writable tensor": "TensorLike",
     "nested sequence of numbers": "Sequences",
     "nested sequence of int": "Sequences",
+    "nested sequence of array_like": "Operand",
+    "slice": "slice",
     "contraction path": "Sequence[str | tuple[int, ...]]",
     "dtype_like": "DTypeLike",
     "device_like": "DeviceLike",

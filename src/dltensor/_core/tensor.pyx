@@ -158,14 +158,6 @@ def set_ufuncs(dict rows, ndarray):
         _ufuncs[ufunc] = numbers[name]
 
 
-cdef dict _functions = {}  # method -> the function of a module on top of this one that computes it
-
-
-def set_functions(**functions):
-    """Register functions that compute methods, by the name of the method; each takes the tensor first."""
-    _functions.update(functions)
-
-
 cdef inline bint _is_plain_operand(object x) noexcept:
     """Test whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
     return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or <PyObject*>Py_TYPE(x) == _ndarray.get()
@@ -1107,81 +1099,6 @@ cdef class Tensor:
 
     # The reductions (sum, mean, max ...) are methods that _ops/reduce.pyx adds, one for each row of
     # native/ops/reduce/reductions.h, as it makes the functions of the same names.
-
-    def cumsum(self, axis=None, *, dtype=None, out=None):
-        """Return the running sums along an axis; see `dltensor.cumulative_sum`.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Dimension to add along; None takes all elements in C order.
-        {scan.cumulative_sum: dtype, out}
-
-        {scan.cumulative_sum: Returns}
-
-        Raises
-        ------
-        {scan.cumulative_sum: TypeError, IndexError}
-        ValueError
-            `out` is read-only or has another shape.
-        {scan.cumulative_sum: DeviceError}
-
-        Examples
-        --------
-        >>> dl.asarray([[1, 2], [3, 4]]).cumsum(axis=1).tolist()
-        [[1, 3], [3, 7]]
-        """
-        return _functions["cumsum"](self, axis, dtype, out)
-
-    def cumprod(self, axis=None, *, dtype=None, out=None):
-        """Return the running products along an axis; see `dltensor.cumulative_prod`.
-
-        Parameters
-        ----------
-        axis : int, optional
-            Dimension to multiply along; None takes all elements in C order.
-        {Tensor.cumsum: dtype, out}
-
-        {Tensor.cumsum: Returns, Raises}
-
-        Examples
-        --------
-        >>> dl.asarray([[1, 2], [3, 4]]).cumprod(axis=1).tolist()
-        [[1, 2], [3, 12]]
-        """
-        return _functions["cumprod"](self, axis, dtype, out)
-
-    def dot(self, other):
-        """Return the dot product of two vectors, or the product of matrices, as NumPy's ``dot`` does.
-
-        The elements are not conjugated. Of two vectors the sum is exact and rounded once, as in `dltensor.vecdot`.
-
-        Parameters
-        ----------
-        other : array_like or number
-            Of one dimension, it is multiplied along the last dimension of the tensor; of more, its second last
-            dimension is. A number, or an operand without dimensions, multiplies every element.
-
-        Returns
-        -------
-        Tensor
-            Of the promoted dtype, with the dimensions that are left of the tensor and of `other`.
-
-        Raises
-        ------
-        TypeError
-            There is no common dtype, or it is bool.
-        ValueError
-            The extents of the multiplied dimensions differ.
-        DeviceError
-            An operand is neither on the host nor on a CUDA device.
-
-        Examples
-        --------
-        >>> dl.asarray([1.0, 2.0]).dot(dl.asarray([3.0, 4.0])).item()
-        11.0
-        """
-        return _functions["dot"](self, other)
 
     def conj(self):
         """Return the complex conjugates; real numbers as they are.

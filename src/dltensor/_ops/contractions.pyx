@@ -19,7 +19,6 @@ from math import prod
 from .._core.call_errors import rename
 from .._core.convert import asarray
 from .._core.layout import common_shape
-from .._core.tensor import set_functions
 from .._core.types import DTYPES
 from . import elementwise as ops
 from .casting import where
@@ -163,7 +162,7 @@ def exact_products(a, b, narrow=False):
     return [product, where(ops.isfinite(product), rest, 0.0)]
 
 
-def vecdot(x1, x2, /, *, axis=-1, out=None):
+def vecdot(x1, x2, /, axis=-1, *, out=None):
     """Return the dot product of vectors: the sum of ``conj(x1) * x2`` along `axis`.
 
     The products of floats of 16 and 32 bits are added exactly and rounded once; those of float64 too, where no product
@@ -257,7 +256,7 @@ def _wide(x):
     return x.astype("float64")
 
 
-def tensordot(x1, x2, /, *, axes=2, out=None):
+def tensordot(x1, x2, /, axes=2, *, out=None):
     """Sum products over several axes of each operand: one product of matrices.
 
     Parameters
@@ -325,26 +324,51 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     return written(reshape(result, (*rows, *columns)), out, "tensordot")
 
 
-def dot(a, b):
-    """Multiply as NumPy's ``dot``: vectors by vecdot without conjugation, else by tensordot over one dimension each.
+def dot(a, b, /, out=None):
+    """Return the dot product of two vectors, or the product of matrices, as NumPy's ``dot`` does.
+
+    The elements are not conjugated. Of two vectors the sum is exact and rounded once, as in `vecdot`.
+
+    Parameters
+    ----------
+    a, b : array_like or number
+        Tensors, or objects that support DLPack. The last dimension of `a` is multiplied with the second last of `b`, or
+        its only one. A number, or an operand without dimensions, multiplies every element.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype, with the dimensions that are left of `a` and `b`. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        There is no common dtype, or it is bool.
+    ValueError
+        The extents of the multiplied dimensions differ, or `out` is read-only or has another shape.
+    DeviceError
+        An operand is neither on the host nor on a CUDA device.
+
+    Notes
+    -----
+    NumPy: ``numpy.dot``. PyTorch: ``torch.dot``, of vectors only.
 
     Examples
     --------
-    >>> dot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1])).tolist()
-    [12, 34]
+    >>> dl.dot(dl.asarray([1.0, 2.0]), dl.asarray([3.0, 4.0])).item()
+    11.0
     """
     a, b = asarray(a), asarray(b)
     if a.ndim == 0 or b.ndim == 0:
-        return ops.multiply(a, b)
+        return ops.multiply(a, b, out=out)
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise ValueError(f"dot: inner dimensions differ: a has shape {a.shape}, b has shape {b.shape}")
     try:
         if a.ndim == b.ndim == 1:
-            return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b)
-        return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)))
+            return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b, out=out)
+        return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)), out=out)
     except Exception as error:
         rename(error, "dot")
         raise
-
-
-set_functions(dot=dot)

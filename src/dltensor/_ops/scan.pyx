@@ -11,7 +11,6 @@ from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Scan, check_device, engine_at, finish,
                       release_gil)
 
-from .._core.tensor import set_functions
 from .._core.types import DTYPES
 from .dtypes import isdtype
 
@@ -110,7 +109,7 @@ cdef object _accumulate(Scan op, object argument, object axis, object dtype, bin
     return deliver(result, target, out, func)
 
 
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, saturate=False, out=None):
+def cumulative_sum(x, /, axis=None, *, dtype=None, include_initial=False, saturate=False, out=None):
     """Return the running sums along an axis.
 
     Floats are added in float64, whatever their width, in one order that depends neither on the layout nor on threads;
@@ -161,7 +160,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, satura
     return _accumulate(SUM, x, axis, dtype, bool(include_initial), out, bool(saturate), "cumulative_sum")
 
 
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, saturate=False, out=None):
+def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False, saturate=False, out=None):
     """Return the running products along an axis.
 
     Floats are multiplied in float64, whatever their width, in one order that depends neither on the layout nor on
@@ -191,7 +190,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, satur
     return _accumulate(PRODUCT, x, axis, dtype, bool(include_initial), out, bool(saturate), "cumulative_prod")
 
 
-def cumulative_max(x, /, *, axis=None, out=None):
+def cumulative_max(x, /, axis=None, *, out=None):
     """Return the running maximum along an axis.
 
     From the first NaN on, the results are NaN; -0.0 is below 0.0, as in `max`.
@@ -231,7 +230,7 @@ def cumulative_max(x, /, *, axis=None, out=None):
     return _accumulate(MAXIMUM, x, axis, None, False, out, False, "cumulative_max")
 
 
-def cumulative_min(x, /, *, axis=None, out=None):
+def cumulative_min(x, /, axis=None, *, out=None):
     """Return the running minimum along an axis.
 
     From the first NaN on, the results are NaN; -0.0 is below 0.0, as in `min`.
@@ -254,33 +253,63 @@ def cumulative_min(x, /, *, axis=None, out=None):
     return _accumulate(MINIMUM, x, axis, None, False, out, False, "cumulative_min")
 
 
-# -- methods: NumPy's names, where no axis means all elements in C order ----------------------------------------------
+# -- NumPy's names, where no axis means all elements in C order --------------------------------------------------------
 
 
-def cumsum(x, axis=None, dtype=None, out=None):
-    """Return ``cumulative_sum`` along an axis, or of all elements in C order.
+def cumsum(x, /, axis=None, dtype=None, out=None):
+    """Return the running sums along an axis, as `cumulative_sum` does, or of all elements in C order.
+
+    Parameters
+    ----------
+    {cumulative_sum: x}
+    axis : int, optional
+        Dimension to add along; None takes all elements in C order.
+    {cumulative_sum: dtype, out}
+
+    {cumulative_sum: Returns}
 
     Raises
     ------
-    {cumulative_sum: IndexError}
+    {cumulative_sum: TypeError, IndexError}
+    ValueError
+        `out` is read-only or has another shape.
+    {cumulative_sum: DeviceError}
+
+    Notes
+    -----
+    NumPy: ``numpy.cumsum``.
 
     Examples
     --------
-    >>> cumsum(dl.asarray([[1, 2], [3, 4]])).tolist()
-    [1, 3, 6, 10]
+    >>> dl.cumsum(dl.asarray([[1, 2], [3, 4]]), 1).tolist()
+    [[1, 3], [3, 7]]
     """
-    return _accumulate(SUM, x.ravel() if axis is None else x, axis, dtype, False, out, False, "cumsum")
+    elements = read_array(x, "cumsum").ravel() if axis is None else x
+    return _accumulate(SUM, elements, axis, dtype, False, out, False, "cumsum")
 
 
-def cumprod(x, axis=None, dtype=None, out=None):
-    """Return ``cumulative_prod`` along an axis, or of all elements in C order.
+def cumprod(x, /, axis=None, dtype=None, out=None):
+    """Return the running products along an axis, as `cumulative_prod` does, or of all elements in C order.
+
+    Parameters
+    ----------
+    {cumulative_sum: x}
+    axis : int, optional
+        Dimension to multiply along; None takes all elements in C order.
+    {cumulative_sum: dtype, out}
+
+    {cumulative_sum: Returns}
+
+    {cumsum: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.cumprod``.
 
     Examples
     --------
-    >>> cumprod(dl.asarray([[1, 2], [3, 4]])).tolist()
-    [1, 2, 6, 24]
+    >>> dl.cumprod(dl.asarray([[1, 2], [3, 4]]), 1).tolist()
+    [[1, 2], [3, 12]]
     """
-    return _accumulate(PRODUCT, x.ravel() if axis is None else x, axis, dtype, False, out, False, "cumprod")
-
-
-set_functions(cumsum=cumsum, cumprod=cumprod)
+    elements = read_array(x, "cumprod").ravel() if axis is None else x
+    return _accumulate(PRODUCT, elements, axis, dtype, False, out, False, "cumprod")

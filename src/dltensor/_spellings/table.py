@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of NumPy and PyTorch for functions that have another one here, a row each, of which the build makes them."""
+
+from typing import NamedTuple
+
+# name | parameters -> result | call | where it is from | arguments of an example
+# Without parameters a name is another one of the same function. `n` and `t` are functions of NumPy and PyTorch, `N`
+# and `T` their methods, which become methods of Tensor. A name that begins with a point is a method only; names without a
+# call are functions here that become methods. tests/test_spelling_rows.py compares each with its origin.
+_ROWS = """
+absolute     |                           | abs            | ntT  | x
+arccos       |                           | acos           | ntT  | small
+arccosh      |                           | acosh          | ntT  | large
+arcsin       |                           | asin           | ntT  | small
+arcsinh      |                           | asinh          | ntT  | x
+arctan       |                           | atan           | ntT  | x
+arctan2      |                           | atan2          | ntT  | x, y
+arctanh      |                           | atanh          | ntT  | small
+invert       |                           | bitwise_invert | n    | i
+bitwise_not  |                           | bitwise_invert | ntT  | i
+left_shift   |                           | bitwise_left_shift  | n | i, 2
+right_shift  |                           | bitwise_right_shift | n | i, 2
+conjugate    |                           | conj           | nN   | z
+power        |                           | pow            | n    | positive, y
+float_power  | x1, x2, /                 | pow(astype(x1, "float64"), x2) | ntT | positive, y
+true_divide  |                           | divide         | ntT  | x, y
+mod          |                           | remainder      | n    | x, y
+neg          |                           | negative       | tT   | x
+fix          |                           | trunc          | nt   | x
+rint         | x, /, out=None            | round(x, out=out) | n | x
+around       |                           | round          | n    | x
+clamp        |                           | clip           | tT   | x, -1, 1
+clamp_min    | x, min, /                 | clip(x, min)   | tT   | x, 0.5
+clamp_max    | x, max, /                 | clip(x, None, max) | tT | x, 0.5
+rsqrt        | x, /, out=None            | reciprocal(sqrt(x), out=out) | tT | positive
+degrees      | x, /, out=None            | multiply(x, 57.29577951308232, out=out) | n | x
+rad2deg      | x, /, out=None            | multiply(x, 57.29577951308232, out=out) | ntT | x
+radians      | x, /, out=None            | multiply(x, 0.017453292519943295, out=out) | n | x
+deg2rad      | x, /, out=None            | multiply(x, 0.017453292519943295, out=out) | ntT | x
+isposinf     | x, /, out=None            | equal(x, inf, out=out) | ntT | special
+isneginf     | x, /, out=None            | equal(x, -inf, out=out) | ntT | special
+iscomplex    | x, /                      | not_equal(imag(x), 0) | n | z
+isreal       | x, /                      | equal(imag(x), 0) | ntT | z
+lerp         | x, end, weight, /         | add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
+amax         |                           | max            | n    | x, 1
+amin         |                           | min            | n    | x, 1
+.amax        | x, dim=None, keepdim=False | max(x, axis=dim, keepdims=keepdim) | T | x, 1
+.amin        | x, dim=None, keepdim=False | min(x, axis=dim, keepdims=keepdim) | T | x, 1
+concatenate  |                           | concat         | nt   | (x, y), 1
+cat          |                           | concat         | t    | (x, y), 1
+unsqueeze    |                           | expand_dims    | tT   | x, 1
+permute      |                           | permute_dims   | t    | x, (1, 0)
+movedim      |                           | moveaxis       | tT   | x, 0, 1
+.moveaxis    | x, source, destination, / | moveaxis(x, source, destination) | T | x, 0, 1
+transpose    | x, /, axes=None           | asarray(x).transpose(axes) | n | x
+swapdims     |                           | swapaxes       | tT   | x, 0, 1
+.swapaxes    | x, axis1, axis2, /        | swapaxes(x, axis1, axis2) | NT | x, 0, 1
+ravel        | x, /, order="C"           | asarray(x).ravel(order) | nt | x
+broadcast_tensors |                      | broadcast_arrays | t  | x, four
+repeat_interleave |                      | repeat         | tT   | x, 2, 1
+index_select | x, dim, index, /, *, out=None | take(x, index, axis=dim, out=out) | tT | x, 1, index
+masked_select | x, mask, /               | asarray(x)[asarray(mask)] | tT | x, mask
+masked_fill  | x, mask, value, /         | where(mask, value, x) | tT | x, mask, 2.0
+inner        | x1, x2, /                 | tensordot(x1, x2, axes=((-1,), (-1,))) | ntT | x, y
+vdot         | x1, x2, /                 | vecdot(asarray(x1).ravel(), asarray(x2).ravel()) | ntT | zv, zv
+mm           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | square, square
+bmm          | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | cube, cube
+mv           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | x, four
+identity     | n, /, dtype=None          | eye(n, dtype=dtype) | n | 3
+promote_types |                          | result_type    | nt   | float32, float64
+array_equiv  | x1, x2, /  -> bool        | bool(all(equal(x1, x2))) | n | x, x
+shape        | x, / -> tuple of ints     | asarray(x).shape | n   | x
+ndim         | x, / -> int               | asarray(x).ndim | n    | x
+numel        | x, / -> int               | asarray(x).size | t    | x
+size         | x, /, axis=None -> int    | asarray(x).size if axis is None else asarray(x).shape[axis] | n | x, 1
+array | obj, /, dtype=None, *, copy=True, device=None | asarray(obj, dtype, copy=copy, device=device) | n | [1, 2]
+tensor       | obj, /, *, dtype=None, device=None | asarray(obj, dtype=dtype, copy=True, device=device) | t | [1, 2]
+as_tensor    | obj, /, dtype=None, device=None | asarray(obj, dtype=dtype, device=device) | t | [1, 2]
+asanyarray   |                           | asarray        | n    | [1, 2]
+from_numpy   | x, /                      | from_dlpack(x) | t    | array
+ascontiguousarray | x, /, dtype=None     | asarray(x, dtype=dtype).contiguous() | n | x
+is_floating_point | x, / -> bool         | isdtype(asarray(x).dtype, "real floating") | tT | x
+is_complex   | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | tT | x
+iscomplexobj | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | n | z
+isrealobj    | x, / -> bool              | not isdtype(asarray(x).dtype, "complex floating") | n | z
+exp log log2 log10 log1p sqrt reciprocal |   |                | T    | positive
+sin cos tan sinh cosh tanh asinh atan expm1 square floor ceil trunc sign abs | | | T | x
+asin acos atanh |                        |                | T    | small
+acosh        |                           |                | T    | large
+isnan isinf isfinite signbit |           |                | T    | special
+logical_not  |                           |                | T    | i
+add sub subtract mul multiply div divide atan2 hypot maximum minimum eq ne lt le gt ge copysign | | | T | x, y
+pow          |                           |                | T    | positive, y
+remainder    |                           |                | T    | x, y
+floor_divide |                           |                | T    | x, y
+bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift | | | T | i, i2
+logical_and logical_or logical_xor |     |                | T    | i, i2
+matmul       |                           |                | T    | square, square
+clip         |                           |                | NT   | x, -1, 1
+isclose allclose |                       |                | T    | x, x
+outer        |                           |                | T    | v, v
+kron         |                           |                | T    | x, square
+cumsum cumprod |                         |                | NT   | x, 1
+dot          |                           |                | NT   | v, v
+softmax log_softmax logsumexp |          |                | T    | x, 1
+nansum nanmean |                         |                | T    | special
+count_nonzero |                          |                | T    | i
+quantile     |                           |                | T    | x, 0.25
+diff         |                           |                | T    | x
+flip         |                           |                | T    | x, 1
+roll         |                           |                | T    | x, 1, 1
+tile         |                           |                | T    | x, (2, 1)
+.repeat      | x, repeats, /, axis=None  | repeat(x, repeats, axis) | N | x, 2, 1
+diag         |                           |                | T    | square
+diagonal     |                           |                | NT   | square
+tril triu    |                           |                | T    | square
+unbind       | x, dim=0, / -> tuple of Tensor | unstack(x, dim) | tT | x, 1
+chunk        |                           |                | T    | x, 2, 1
+tensor_split |                           | array_split    | tT   | x, 3, 1
+.split       | x, split_size, /, dim=0 -> list of Tensor | pieces(x, split_size, dim) | T | x, 2, 1
+argwhere     |                           |                | T    | i
+broadcast_to |                           |                | T    | v, (3, 5)
+take_along_dim | x, indices, /, dim=None | take_along_axis(x, indices, axis=dim) | tT | x, index2, 1
+searchsorted |                           |                | N    | ascending, x
+row_stack    |                           | vstack         | t    | (x, y)
+fliplr       | x, /                      | flip(x, axis=1) | ntT | x
+flipud       | x, /                      | flip(x, axis=0) | ntT | x
+rot90        |                           |                | T    | x
+.float       | x, /                      | astype(x, "float32", copy=False) | T | x
+.double      | x, /                      | astype(x, "float64", copy=False) | T | x
+.half        | x, /                      | astype(x, "float16", copy=False) | T | x
+.bfloat16    | x, /                      | astype(x, "bfloat16", copy=False) | T | i
+.long        | x, /                      | astype(x, "int64", copy=False) | T | x
+.int         | x, /                      | astype(x, "int32", copy=False) | T | x
+.short       | x, /                      | astype(x, "int16", copy=False) | T | x
+.bool        | x, /                      | astype(x, "bool", copy=False) | T | x
+.type_as     | x, other, /               | astype(x, other.dtype, copy=False) | T | x, i
+.contiguous  | x, /                      | x if x.is_contiguous else x.copy() | T | x
+.dim         | x, / -> int               | x.ndim         | T    | x
+.element_size | x, / -> int              | x.itemsize     | T    | x
+.nelement    | x, / -> int               | x.size         | T    | x
+.t           | x, /                      | x if x.ndim < 2 else x.T | T | x
+.expand      | x, *sizes                 | expanded(x, sizes) | T | v, 3, 5
+.expand_as   | x, other, /               | broadcast_to(x, other.shape) | T | v, five
+.reshape_as  | x, other, /               | x.reshape(other.shape) | T | x, y
+.view_as     | x, other, /               | x.reshape(other.shape, copy=False) | T | x, y
+.new_zeros   | x, *shape                 | zeros(one_shape(shape), dtype=x.dtype, device=x.device) | T | x, 2, 3
+.new_ones    | x, *shape                 | ones(one_shape(shape), dtype=x.dtype, device=x.device) | T | x, 2, 3
+.new_full    | x, shape, value           | full(shape, value, dtype=x.dtype, device=x.device) | T | x, (2, 3), 4.0
+"""
+
+
+class Spelling(NamedTuple):
+    """A row of the table: `parameters` and `result` are as in a stub, `call` is an expression."""
+
+    name: str
+    parameters: str
+    result: str
+    call: str
+    origins: str
+    example: str
+
+    @property
+    def is_function(self):
+        """True if the package gets a function of that name."""
+        return not self.name.startswith(".") and self.name != self.call
+
+    @property
+    def method(self):
+        """Name of the method of Tensor that the row makes; None without one."""
+        return self.name.lstrip(".") if set("NT") & set(self.origins) else None
+
+
+def rows():
+    """Yield the rows of the table."""
+    for line in filter(None, _ROWS.splitlines()):
+        name, signature, call, origins, example = map(str.strip, line.split("|"))
+        parameters, _, result = signature.partition(" -> ")
+        for one in name.split():
+            yield Spelling(one, parameters.strip(), result or "Tensor", call or one, origins, example)

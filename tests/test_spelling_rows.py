@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of the table of spellings gives what NumPy's or PyTorch's function of that name gives."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy_twins import DATA, HERE, IN_NUMPY, same
+
+import dltensor as dl
+from dltensor._spellings.functions import METHODS
+from dltensor._spellings.functions import __all__ as FUNCTIONS
+from dltensor._spellings.table import rows
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+
+import spellings
+
+ROWS = list(rows())
+
+
+def called(function, arguments, names):
+    return eval(f"f({arguments})", {"f": function, **names})
+
+
+def method(name, arguments, names):
+    """The call of a method, whose first argument is the tensor."""
+    first, _, rest = arguments.partition(", ")
+    return eval(f"t.{name}({rest})", {"t": eval(first, dict(names)), **names})
+
+
+def of(letters):
+    return [pytest.param(row, id=row.name) for row in ROWS if set(letters) & set(row.origins)]
+
+
+@pytest.mark.parametrize("row", of("n"))
+def test_a_function_gives_what_numpys_gives(row):
+    same(called(getattr(dl, row.name), row.example, HERE), called(getattr(np, row.name), row.example, IN_NUMPY))
+
+
+@pytest.mark.parametrize("row", of("N"))
+def test_a_method_gives_what_numpys_gives(row):
+    same(method(row.method, row.example, HERE), method(row.method, row.example, IN_NUMPY))
+
+
+def in_torch():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    tensors = {name: torch.from_numpy(array) for name, array in DATA.items()}
+    return torch, tensors | {"float32": torch.float32, "float64": torch.float64, "array": np.arange(3)}
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("row", of("t"))
+def test_a_function_gives_what_torchs_gives(row):
+    torch, names = in_torch()
+    same(called(getattr(dl, row.name), row.example, HERE), called(getattr(torch, row.name), row.example, names))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("row", of("T"))
+def test_a_method_gives_what_torchs_gives(row):
+    _, names = in_torch()
+    same(method(row.method, row.example, HERE), method(row.method, row.example, names))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "NT" not in row.origins], ids=lambda row: row.name)
+def test_a_row_is_public_where_it_says(row):
+    assert row.origins
+    assert set(row.origins) <= set("ntNT"), "unknown letters"
+    assert not row.is_function or row.name in set(dl.__all__) & set(dir(dl))
+    assert row.method is None or row.method in dir(dl.Tensor)
+
+
+def test_names_without_parameters_are_the_same_function():
+    aliases = [row for row in ROWS if row.is_function and not row.parameters]
+    assert all(getattr(dl, row.name) is getattr(dl, row.call) for row in aliases)
+    assert len(aliases) > 20
+
+
+def test_no_name_has_two_rows():
+    assert len(FUNCTIONS) == len(set(FUNCTIONS)) == sum(row.is_function for row in ROWS)
+    assert len(METHODS) == sum(row.method is not None for row in ROWS)
+
+
+def test_lists_and_numbers_are_taken():
+    assert dl.absolute(-3).item() == 3
+    assert dl.hstack(([1, 2], [3])).tolist() == [1, 2, 3]
+
+
+def test_a_message_begins_with_the_name_that_was_called():
+    with pytest.raises(IndexError, match=r"^amax: axis 3 is out of range"):
+        dl.zeros(2).amax(3)
+    with pytest.raises(IndexError, match=r"^index_select: axis 3 is out of range"):
+        dl.index_select(dl.zeros(2), 3, [0])
+    with pytest.raises(TypeError, match=r"^inner: expected numbers"):
+        dl.inner("a", "b")
+
+
+def test_the_page_has_the_rows():
+    assert spellings.PAGE.read_text() == spellings.page(), "run python tools/spellings.py --page"

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write what follows from the table of spellings: functions (the build), their stub, and tables of docs/coming-from.md.
+
+    python tools/spellings.py FILE      write the module of the functions
+    python tools/spellings.py --page    write the tables of the page; a test compares them
+
+Nothing of the package is imported, so that the build can run it.
+"""
+
+import argparse
+import ast
+import builtins
+import importlib.util
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "src" / "dltensor" / "_spellings" / "table.py"
+PAGE = ROOT / "docs" / "coming-from.md"
+LIBRARIES = {
+    "n": "NumPy: ``numpy.{}``.",
+    "t": "PyTorch: ``torch.{}``.",
+    "N": "NumPy: ``ndarray.{}``.",
+    "T": "PyTorch: ``Tensor.{}``.",
+}
+# Types of parameters in the stub, by name. All others are operands.
+TYPES = {
+    **dict.fromkeys(("dim", "dim0", "dim1", "start_dim", "end_dim", "offset", "n", "k"), "SupportsIndex"),
+    **dict.fromkeys(("keepdim", "keepdims", "copy", "largest", "sorted", "right", "as_tuple"), "bool"),
+    "dtype": "DTypeLike | None",
+    "device": "DeviceLike | None",
+    "order": "str",
+    "shape": "ShapeLike",
+    "sizes": "ShapeLike",
+    "source": "ShapeLike",
+    "destination": "ShapeLike",
+    "axes": "Sequence[SupportsIndex] | None",
+    "other": "Tensor",
+    "split_size": "SupportsIndex | Sequence[SupportsIndex]",
+}
+BY_DEFAULT = {"axis": "SupportsIndex | None", "dim": "SupportsIndex | None", "out": "TensorLike | None"}
+
+
+@cache
+def table():
+    """Return the module of the table."""
+    spec = importlib.util.spec_from_file_location("table", TABLE)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def rows():
+    """Return the rows of the table."""
+    return list(table().rows())
+
+
+def names_in(call):
+    """Return the names of the package in a call."""
+    return {node.id for node in ast.walk(ast.parse(call, mode="eval")) if isinstance(node, ast.Name)}
+
+
+def local_name(row):
+    """Return the name of the function in the module; that of a method alone is private."""
+    return f"_{row.name[1:]}" if row.name.startswith(".") else row.name
+
+
+def docstring(row):
+    """Return the docstring of the function of a row."""
+    known = [LIBRARIES[letter].format(row.name.lstrip(".")) for letter in row.origins]
+    return f"Alias of ``{row.call}``.\n\n    {' '.join(known)}\n    "
+
+
+def parameters_of(row):
+    """Return the names of the parameters."""
+    return {name for name in re.findall(r"\w+(?=\s*(?:=|,|$))", row.parameters)}
+
+
+def functions():
+    """Return the text of the module of the functions."""
+    made = [row for row in rows() if row.is_function or row.parameters]
+    used = set().union(*(names_in(row.call) - parameters_of(row) for row in made if row.parameters))
+    used |= {row.call for row in made if not row.parameters}
+    own = {local_name(row) for row in made}
+    helpers = set(re.findall(r"^def (\w+)", TABLE.with_name("helpers.py").read_text(), re.M)) & used
+    imported = sorted(name for name in used - own - helpers if name != "bool")
+    made.sort(key=lambda row: not row.parameters)  # functions before other names of them
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        '"""Names of NumPy and PyTorch for functions of this package, made of the table beside this file."""',
+        "",
+        f"from dltensor import {', '.join(imported)}",
+        f"from .helpers import {', '.join(sorted(helpers))}",
+        "",
+    ]
+    for row in made:
+        if not row.parameters:
+            lines.append(f"{row.name} = {row.call}")
+            continue
+        lines += [f"def {local_name(row)}({row.parameters}):", f'    """{docstring(row)}"""', f"    return {row.call}"]
+    called = {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method}
+    items = [f'"{name}": {call}' if call.startswith("_") else f'"{name}": "{call}"' for name, call in called.items()]
+    lines += [f"__all__ = {sorted(row.name for row in made if row.is_function)}"]
+    lines += [f"METHODS = {{{', '.join(items)}}}", ""]
+    return "\n".join(lines)
+
+
+# -- the stub
+
+
+def entries(row, is_method=False):
+    """Return the parameters of a row with their types, as the entries of a stub."""
+    found = []
+    for part in row.parameters.split(","):
+        name, _, default = part.strip().partition("=")
+        kind = TYPES.get(name.lstrip("*"), "Operand")
+        kind = BY_DEFAULT.get(name, kind) if default == "None" else kind
+        found.append(name if name in ("/", "*") else f"{name}: {kind}{f' = {default}' if default else ''}")
+    return found if not is_method else ["self", *found[1 + (found[1:2] == ["/"]) :]]
+
+
+def result_of(row):
+    """Return the type of the result of a row."""
+    kind = {
+        "tuple of Tensor": "tuple[Tensor, ...]",
+        "tuple of ints": "tuple[builtins.int, ...]",
+        "list of Tensor": "list[Tensor]",
+    }.get(row.result, row.result)
+    return f"builtins.{kind}" if hasattr(builtins, kind) else kind
+
+
+def methods():
+    """Return the methods of Tensor: entries and type of the result, or the function that it calls, by name."""
+    made = [row for row in rows() if row.method]
+    return {row.method: (entries(row, True), result_of(row)) if row.parameters else row.call for row in made}
+
+
+def stub():
+    """Return the stub of the module of the functions."""
+    made = [row for row in rows() if row.is_function]
+    own = {row.name for row in made if row.parameters}
+    imported = sorted({row.call for row in made if not row.parameters} - own)
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        "# Generated by tools/spellings.py from table.py.",
+        "import builtins",
+        "from collections.abc import Sequence",
+        "from typing import SupportsIndex",
+        "",
+        f"from .. import {', '.join(imported)}",
+        "from .._core.tensor import Tensor",
+        "from ..typing import DeviceLike, DTypeLike, Operand, ShapeLike, TensorLike",
+        "",
+        f"__all__ = {sorted(row.name for row in made)}",
+        "",
+    ]
+    for row in made:
+        parameters = ", ".join(entries(row)) if row.parameters else ""
+        lines.append(
+            f"def {row.name}({parameters}) -> {result_of(row)}: ..." if row.parameters else f"{row.name} = {row.call}"
+        )
+    return "\n".join([*lines, ""])
+
+
+# -- the page
+
+
+def page_rows():
+    """Return the lines of the table of spellings."""
+    lines = ["| name | of | here |", "| --- | --- | --- |"]
+    for row in sorted(rows(), key=lambda row: row.name.lstrip(".").lower()):
+        libraries = " and ".join(
+            name for name, letters in (("NumPy", "nN"), ("PyTorch", "tT")) if set(letters) & set(row.origins)
+        )
+        shown = []
+        if row.is_function:
+            shown.append(f"`dl.{row.name}`")
+        if row.method:
+            shown.append(f"`t.{row.method}`")
+        signature = f"`({row.parameters})`" if row.parameters else ""
+        lines.append(f"| {', '.join(shown)} | {libraries} | {f'{signature} is ' if signature else ''}`{row.call}` |")
+    return lines
+
+
+def page():
+    """Return the text of the page with the tables as the rows say."""
+    text = PAGE.read_text()
+    start, end = "<!-- spellings -->\n", "<!-- end of spellings -->"
+    before, _, rest = text.partition(start)
+    return before + start + "\n".join(page_rows()) + "\n" + end + rest.partition(end)[2]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("output", nargs="?", type=Path)
+    parser.add_argument("--page", action="store_true", help="write the tables of docs/coming-from.md")
+    options = parser.parse_args()
+    if options.page:
+        PAGE.write_text(page())
+    if options.output:
+        options.output.write_text(functions())
+
+
+if __name__ == "__main__":
+    main()
