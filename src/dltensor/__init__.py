@@ -52,6 +52,8 @@ from ._ops.creation import (
     zeros,
     zeros_like,
 )
+from ._ops.curves import *  # noqa: F403
+from ._ops.curves import __all__ as _CURVES
 from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
 from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
@@ -77,6 +79,12 @@ from ._ops.manipulation import (
 )
 from ._ops.matmul import gemm, matmul
 from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
+from ._ops.numbers import *  # noqa: F403
+from ._ops.numbers import __all__ as _NUMBERS
+from ._ops.order import *  # noqa: F403
+from ._ops.order import __all__ as _ORDER
+from ._ops.percentiles import *  # noqa: F403
+from ._ops.percentiles import __all__ as _PERCENTILES
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.quantiles import histogram, median, quantile
 from ._ops.reduce import *  # noqa: F403  one name per row of reductions.h
@@ -87,6 +95,8 @@ from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_v
 from ._ops.sort import argsort, sort, top_k
 from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
 from ._ops.take import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
+from ._ops.windows import *  # noqa: F403
+from ._ops.windows import __all__ as _WINDOWS
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
 from .io import load, memmap, open_file, save
@@ -118,6 +128,11 @@ __all__ = [
     *_OPERATIONS,
     *_ARRAYS,
     *_SPELLINGS,
+    *_CURVES,
+    *_NUMBERS,
+    *_ORDER,
+    *_PERCENTILES,
+    *_WINDOWS,
     "DLPACK_VERSION",
     "DTYPES",
     "OPS",

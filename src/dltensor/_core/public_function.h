@@ -4,6 +4,8 @@
 #pragma once
 #include <Python.h>
 
+#include <utility>
+
 #include "immortal.h"
 
 namespace dlt {
@@ -17,8 +19,7 @@ using KeywordFunction = PyObject* (*)(PyObject* self, PyObject* const* arguments
 
 struct PublicFunction {
   PyObject* function;
-  PyObject* answer;      // called with the function and an exception that left it, whose text it may change
-  KeywordFunction body;  // null unless Cython compiled the function, which answers its errors itself
+  PyObject* answer;  // called with the function and an exception that left it, whose text it may change
   PyMethodDef method;
   Renaming renamings[most_renamings];
   Py_ssize_t renaming_count;
@@ -56,17 +57,41 @@ inline PyObject* renamed_keywords(const PublicFunction* here, PyObject* keywords
   return renamed;
 }
 
-inline PyObject* call_body(const PublicFunction* here, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-  return here->body ? here->body(nullptr, arguments, count, keywords)
-                    : PyObject_Vectorcall(here->function, arguments, count, keywords);
+// A function that Cython compiled, which answers its errors itself, is called by a function of its own: a jump.
+struct CompiledFunction : PublicFunction {
+  KeywordFunction body;
+};
+inline constexpr int most_compiled = 64;
+inline CompiledFunction compiled_functions[most_compiled];
+inline int compiled_count = 0;
+
+[[gnu::noinline]] inline PyObject* call_renamed(const CompiledFunction& here, PyObject* const* arguments, Py_ssize_t count,
+                                                PyObject* keywords) {
+  PyObject* const renamed = renamed_keywords(&here, keywords);
+  PyObject* const result = here.body(nullptr, arguments, count, renamed ? renamed : keywords);
+  Py_XDECREF(renamed);
+  return result;
+}
+
+template <int slot>
+PyObject* call_compiled(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  if (!keywords) [[likely]]
+    return compiled_functions[slot].body(nullptr, arguments, count, nullptr);
+  return call_renamed(compiled_functions[slot], arguments, count, keywords);
+}
+
+template <int... slots>
+KeywordFunction compiled_call(int slot, std::integer_sequence<int, slots...>) {
+  static const KeywordFunction calls[] = {call_compiled<slots>...};
+  return calls[slot];
 }
 
 inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   const PublicFunction* const here = public_function_of(self);
   PyObject* const renamed = keywords ? renamed_keywords(here, keywords) : nullptr;
-  PyObject* const result = call_body(here, arguments, count, renamed ? renamed : keywords);
+  PyObject* const result = PyObject_Vectorcall(here->function, arguments, count, renamed ? renamed : keywords);
   Py_XDECREF(renamed);
-  if (result || here->body) [[likely]]
+  if (result) [[likely]]
     return result;
   PyObject *kind, *value, *traceback;
   PyErr_Fetch(&kind, &value, &traceback);
@@ -88,17 +113,24 @@ inline PyObject* new_public_function(PyObject* function, PyObject* text, PyObjec
   PyObject* const self = PyModule_Create(&definition);
   PyObject* const name = self ? PyObject_GetAttrString(function, "__name__") : nullptr;
   if (!name) return nullptr;
-  PublicFunction* const here = public_function_of(self);
+  PublicFunction* here = public_function_of(self);
+  KeywordFunction call = call_public_function;
+  if (PyCFunction_Check(function)) {
+    if (compiled_count == most_compiled)
+      return PyErr_SetString(PyExc_RuntimeError, "public_function: too many compiled functions"), nullptr;
+    CompiledFunction& compiled = compiled_functions[compiled_count];
+    compiled.body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
+    call = compiled_call(compiled_count++, std::make_integer_sequence<int, most_compiled>{});
+    here = &compiled;
+  }
   here->function = Py_NewRef(function);
   here->answer = Py_NewRef(answer);
-  if (PyCFunction_Check(function))
-    here->body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
   here->renaming_count = PyTuple_GET_SIZE(renamings) / 2;
   Py_INCREF(renamings);
   for (Py_ssize_t i = 0; i < here->renaming_count; i++)
     here->renamings[i] = {PyTuple_GET_ITEM(renamings, 2 * i), PyTuple_GET_ITEM(renamings, 2 * i + 1)};
   here->method.ml_name = PyUnicode_AsUTF8(name);
-  here->method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_public_function));
+  here->method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call));
   here->method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
   here->method.ml_doc = PyBytes_AsString(Py_NewRef(text));
   if (!here->method.ml_name || !here->method.ml_doc) return nullptr;

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 # name | parameters -> result | call | where it is from | arguments of an example
 # Without parameters a name is another one of the same function. `n` and `t` are functions of NumPy and PyTorch, `N`
-# and `T` their methods, which become methods of Tensor. A name that begins with a point is a method only; names without a
-# call are functions here that become methods. tests/test_spelling_rows.py compares each with its origin.
+# and `T` their methods, which become methods of Tensor. A name that begins with a point is a method only; names without
+# a call are functions here that become methods. tests/test_spelling_rows.py compares each with its origin.
 _ROWS = """
 absolute     |                           | abs            | ntT  | x
 arccos       |                           | acos           | ntT  | small

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interpolation, integrals, derivatives and convolutions of sampled values, as in NumPy: composed. No loops here."""
+
+from .._core.convert import asarray
+from .._core.foreign_text import quoted
+from .._core.indexing import axes_of, axis_of
+from . import elementwise as ops
+from . import reduce
+from .arrays import sliding_window_view
+from .casting import astype, where
+from .contractions import vecdot
+from .creation import arange, zeros
+from .dtypes import isdtype
+from .manipulation import concat, flip, moveaxis, reshape
+from .numbers import floats_of, real_of
+from .promotion import result_type
+from .search import searchsorted
+
+__all__ = [
+    "convolve", "correlate", "gradient", "interp", "trapezoid",
+]  # fmt: skip
+
+
+def interp(x, xp, fp, /, left=None, right=None):
+    """Return values of a function by linear interpolation between points.
+
+    Parameters
+    ----------
+    x : array_like or number
+        Where the function is evaluated.
+    xp : array_like
+        Ascending places of the points.
+    fp : array_like
+        Values at the points, real.
+    left, right : float, optional
+        Values below the first and above the last place; those of the first and last point by default.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x` and the promoted dtype of floats.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or its dtype is not supported.
+    ValueError
+        `xp` and `fp` have not the same one dimension, or no point.
+
+    Notes
+    -----
+    NumPy: ``numpy.interp``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.interp([0.5, 9.0], [0.0, 1.0], [10.0, 20.0]).tolist()
+    [15.0, 20.0]
+    """
+    x, xp, fp = (real_of(one, "interp") for one in (x, xp, fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
+        raise ValueError(f"interp: xp and fp must be vectors of one length with points, got {xp.shape} and {fp.shape}")
+    dtype = result_type(x, xp, fp)
+    at, places, values = (astype(one, "float64") for one in (x, xp, fp))
+    low = ops.clip(ops.subtract(searchsorted(places, at, "right"), 1), 0, max(places.size - 2, 0))
+    high = ops.minimum(ops.add(low, 1), places.size - 1)
+    start, end, first, last = places[low], places[high], values[low], values[high]
+    slope = ops.divide(ops.subtract(last, first), ops.subtract(end, start))
+    inside = ops.add(ops.multiply(slope, ops.subtract(at, start)), first)
+    inside = where(ops.isnan(inside), where(ops.equal(first, last), first, inside), inside)
+    inside = where(ops.equal(at, end), last, where(ops.equal(at, start), first, inside))
+    below = values[0] if left is None else asarray(float(left), dtype="float64").to(at.device)
+    above = values[-1] if right is None else asarray(float(right), dtype="float64").to(at.device)
+    result = where(ops.less(at, places[0]), below, where(ops.greater(at, places[-1]), above, inside))
+    return astype(where(ops.isnan(at), at, result), dtype)
+
+
+def trapezoid(y, /, x=None, dx=1.0, axis=-1):
+    """Return the integral along an axis by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : array_like
+        Values, real or complex.
+    x : array_like, optional
+        Places of the values: of one dimension, or of the shape of `y`.
+    dx : float, default 1.0
+        Distance of places where `x` is not given.
+    axis : int, default -1
+        Dimension to integrate along.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype of floats.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or its dtype is not supported.
+    ValueError
+        The shapes do not fit.
+    IndexError
+        `axis` is out of range.
+
+    Notes
+    -----
+    NumPy: ``numpy.trapezoid``. PyTorch: ``torch.trapezoid``.
+
+    Examples
+    --------
+    >>> dl.trapezoid([1.0, 2.0, 3.0])
+    Tensor(4., shape=(), device=cpu, dtype=float32)
+    """
+    y = floats_of(y, "trapezoid")
+    axis = axis_of(axis, y.ndim, "trapezoid")
+    after, before = _neighbours(y, axis)
+    width = dx
+    if x is not None:
+        x = floats_of(x, "trapezoid")
+        if x.ndim == 1 and x.size != y.shape[axis]:
+            raise ValueError(f"trapezoid: axis {axis} of y has {y.shape[axis]} elements, x has {x.size}")
+        end, start = _neighbours(x, 0 if x.ndim == 1 else axis)
+        width = ops.subtract(end, start)
+        width = reshape(width, (-1,) + (1,) * (y.ndim - axis - 1)) if x.ndim == 1 else width
+    return reduce.sum(ops.multiply(ops.multiply(ops.add(after, before), width), 0.5), axis=axis)
+
+
+def _neighbours(x, axis):
+    head = (slice(None),) * axis
+    return x[(*head, slice(1, None))], x[(*head, slice(None, -1))]
+
+
+def gradient(f, /, *spacing, axis=None):
+    """Return derivatives along axes: central differences, and one-sided ones at the edges.
+
+    Parameters
+    ----------
+    f : array_like
+        Values, real or complex.
+    *spacing : array_like or number
+        Distance of the places, or the places along a dimension: nothing, one for all dimensions, or one for each.
+    axis : int or sequence of int, optional
+        Dimensions; None means all of them.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        Of the shape of `f`; a tuple of several dimensions.
+
+    Raises
+    ------
+    TypeError
+        `f` is not a tensor, or its dtype is not supported.
+    ValueError
+        A dimension has fewer than two elements, or the distances do not fit.
+    IndexError
+        `axis` is out of range.
+
+    Notes
+    -----
+    NumPy: ``numpy.gradient`` with ``edge_order=1``.
+
+    Examples
+    --------
+    >>> dl.gradient([1.0, 2.0, 4.0, 7.0]).tolist()
+    [1.0, 1.5, 2.5, 3.0]
+    """
+    f = floats_of(f, "gradient")
+    axes = list(range(f.ndim)) if axis is None else axes_of(axis, f.ndim, "gradient")
+    if len(spacing) not in (0, 1, len(axes)):
+        raise ValueError(f"gradient: expected a distance for each of {len(axes)} dimensions, got {len(spacing)}")
+    steps = [asarray(one) for one in (spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes))]
+    found = [_derivative(f, along, step) for along, step in zip(axes, steps, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _derivative(f, axis, step):
+    size = f.shape[axis]
+    if size < 2 or step.ndim not in (0, 1) or (step.ndim == 1 and step.size != size):
+        raise ValueError(f"gradient: axis {axis} of {size} elements needs 2, and one distance or {size} places")
+    f = moveaxis(f, axis, -1)
+    places = ops.multiply(arange(size).to(f.device), step) if step.ndim == 0 else step
+    wide = astype(places, "float64")
+    gaps = ops.subtract(wide[1:], wide[:-1])
+    slopes = ops.divide(ops.subtract(f[..., 1:], f[..., :-1]), astype(gaps, _real_dtype(f)))
+    left, right = gaps[:-1], gaps[1:]
+    weight = astype(ops.divide(right, ops.add(left, right)), _real_dtype(f))
+    middle = ops.add(ops.multiply(slopes[..., :-1], weight), ops.multiply(slopes[..., 1:], ops.subtract(1.0, weight)))
+    return moveaxis(concat((slopes[..., :1], middle, slopes[..., -1:]), axis=-1), -1, axis)
+
+
+def _real_dtype(x):
+    return x.real.dtype
+
+
+def _products(a, v, mode, func):
+    """The products of `v` with all parts of `a` that it covers, as NumPy's modes have them."""
+    a, v = asarray(a), asarray(v)
+    if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
+        raise ValueError(f"{func}: expected two vectors with elements, got shapes {a.shape} and {v.shape}")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"{func}: mode must be 'full', 'same' or 'valid', got {quoted(mode)}")
+    dtype = result_type(a, v)
+    a, v = astype(a, dtype), astype(v, dtype)
+    m = v.size
+    before, after = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
+    edges = zeros(max(before, after), dtype=dtype, device=a.device)
+    a = concat((edges[:before], a, edges[:after]))
+    return vecdot(ops.conj(v) if isdtype(dtype, "complex floating") else v, sliding_window_view(a, m))
+
+
+def convolve(a, v, /, mode="full"):
+    """Return the convolution of two vectors; sums of real products are exact and rounded once.
+
+    Parameters
+    ----------
+    a, v : array_like
+        Vectors: integers, floats, complex.
+    mode : {'full', 'same', 'valid'}, default 'full'
+        All places where the vectors overlap, those in the middle, as many as the longer one has, or those where they
+        overlap completely.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or there is no common dtype.
+    ValueError
+        An argument is no vector with elements, or there is no such mode.
+
+    Notes
+    -----
+    NumPy: ``numpy.convolve``.
+
+    Examples
+    --------
+    >>> dl.convolve([1, 2, 3], [1, 1]).tolist()
+    [1, 3, 5, 3]
+    """
+    a, v = asarray(a), asarray(v)
+    a, v = (v, a) if v.size > a.size else (a, v)
+    return _products(a, flip(v), mode, "convolve")
+
+
+def correlate(a, v, /, mode="valid"):
+    """Return the cross-correlation of two vectors; sums of real products are exact and rounded once.
+
+    Parameters
+    ----------
+    {convolve: a, v}
+    mode : {'full', 'same', 'valid'}, default 'valid'
+        As of `convolve`.
+
+    {convolve: Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.correlate``.
+
+    Examples
+    --------
+    >>> dl.correlate([1, 2, 3], [0, 1]).tolist()
+    [2, 3]
+    """
+    a, v = asarray(a), asarray(v)
+    v = ops.conj(v) if isdtype(v.dtype, "complex floating") else v
+    if v.size > a.size:  # the shorter one slides, and the places are in the opposite order
+        return flip(_products(v, a, mode, "correlate"))
+    return _products(a, v, mode, "correlate")

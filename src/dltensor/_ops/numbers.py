@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element-wise functions of NumPy and PyTorch beyond the array API, composed of others. No loops here."""
+
+from math import pi
+
+from .._core.convert import asarray
+from . import elementwise as ops
+from . import reduce
+from .arguments import written
+from .casting import astype, where
+from .dtypes import finfo, isdtype
+from .manipulation import broadcast_arrays
+from .reduce import dtype_of_statistic
+
+__all__ = [
+    "angle", "cbrt", "exp2", "fmax", "fmin", "fmod", "heaviside", "modf", "nan_to_num", "relu", "sigmoid", "sinc",
+    "softplus",
+]  # fmt: skip
+
+
+def floats_of(x, func):
+    """An operand as a tensor of floats or complex numbers: float64 of integers of 32 and 64 bits, else float32."""
+    x = reduce.computable(x, func)
+    return x if isdtype(x.dtype, "complex floating") else astype(x, dtype_of_statistic(x.dtype, None), copy=False)
+
+
+def exp2(x, /, out=None):
+    """Return 2 to the power of the elements.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x` if it is a float or complex one, else of float32. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    ValueError
+        `out` is read-only or has another shape.
+
+    Notes
+    -----
+    NumPy: ``numpy.exp2``. PyTorch: ``torch.exp2``.
+
+    Examples
+    --------
+    >>> dl.exp2([1.0, 3.0]).tolist()
+    [2.0, 8.0]
+    """
+    return ops.pow(2.0, x, out=out)
+
+
+def cbrt(x, /, out=None):
+    """Return the real cube roots of the elements.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    {exp2: out}
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x` if it is a float one, else as for `mean`. `out`, when it is given.
+
+    {exp2: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.cbrt``. Computed in float64, with one step of Newton's method.
+
+    Examples
+    --------
+    >>> dl.cbrt([-8.0, 27.0]).tolist()
+    [-2.0, 3.0]
+    """
+    x = real_of(x, "cbrt")
+    wide = astype(x, "float64")
+    size = ops.abs(wide)
+    root = ops.pow(size, 1 / 3)
+    square = ops.square(root)
+    step = ops.divide(ops.subtract(ops.multiply(square, root), size), ops.multiply(square, 3.0))
+    root = ops.subtract(root, where(ops.logical_and(ops.isfinite(size), ops.greater(size, 0)), step, 0.0))
+    return written(astype(ops.copysign(root, wide), x.dtype), out, "cbrt")
+
+
+def real_of(x, func):
+    x = floats_of(x, func)
+    if isdtype(x.dtype, "complex floating"):
+        raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
+    return x
+
+
+def sinc(x, /):
+    """Return ``sin(pi * x) / (pi * x)``, and 1 of 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x` if it is a float or complex one, else as for `mean`.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+
+    Notes
+    -----
+    NumPy: ``numpy.sinc``. PyTorch: ``torch.sinc``.
+
+    Examples
+    --------
+    >>> dl.sinc([0.0, 0.5])
+    Tensor([1.       , 0.63661975], shape=(2,), device=cpu, dtype=float32)
+    """
+    x = floats_of(x, "sinc")
+    y = ops.multiply(x, pi)
+    return where(ops.equal(y, 0), astype(asarray(1), y.dtype), ops.divide(ops.sin(y), y))
+
+
+def angle(x, /):
+    """Return the angles of complex numbers, from -pi to pi; of negative real numbers pi.
+
+    {sinc: Parameters}
+
+    Returns
+    -------
+    Tensor
+        Of the real dtype of `x`.
+
+    {sinc: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.angle``. PyTorch: ``torch.angle``.
+
+    Examples
+    --------
+    >>> dl.angle([1j, 1 + 0j])
+    Tensor([1.5707964, 0.       ], shape=(2,), device=cpu, dtype=float32)
+    """
+    x = floats_of(x, "angle")
+    if not isdtype(x.dtype, "complex floating"):
+        return ops.atan2(0.0, x)
+    return ops.atan2(ops.imag(x), ops.real(x))
+
+
+def heaviside(x1, x2, /):
+    """Return 0 where `x1` is negative, `x2` where it is 0, and 1 where it is positive.
+
+    Parameters
+    ----------
+    x1, x2 : array_like or number
+        Tensors, objects that support DLPack, or numbers: bool, integers, floats.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype, of floats; NaN where `x1` is.
+
+    Raises
+    ------
+    TypeError
+        An operand is not a tensor or a number, or its dtype is not supported.
+    ValueError
+        The shapes do not broadcast.
+
+    Notes
+    -----
+    NumPy: ``numpy.heaviside``. PyTorch: ``torch.heaviside``.
+
+    Examples
+    --------
+    >>> dl.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    x1, x2 = broadcast_arrays(real_of(x1, "heaviside"), real_of(x2, "heaviside"))
+    step = astype(ops.greater(x1, 0), x1.dtype)
+    return where(ops.equal(x1, 0), x2, where(ops.isnan(x1), x1, step))
+
+
+def _ignoring_nan(x1, x2, choose, func):
+    x1, x2 = broadcast_arrays(reduce.computable(x1, func), reduce.computable(x2, func))
+    result = choose(x1, x2)
+    if not isdtype(result.dtype, ("real floating", "complex floating")):
+        return result
+    x1, x2 = astype(x1, result.dtype), astype(x2, result.dtype)
+    return where(ops.not_equal(x1, x1), x2, where(ops.not_equal(x2, x2), x1, result))
+
+
+def fmax(x1, x2, /):
+    """Return the greater of two elements, and the other one where one is NaN.
+
+    Parameters
+    ----------
+    x1, x2 : array_like or number
+        Tensors, objects that support DLPack, or numbers: bool, integers, floats.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    {heaviside: Raises}
+
+    See Also
+    --------
+    maximum : The same with NaN where one is.
+
+    Notes
+    -----
+    NumPy: ``numpy.fmax``. PyTorch: ``torch.fmax``.
+
+    Examples
+    --------
+    >>> dl.fmax([1.0, dl.nan], [3.0, 2.0]).tolist()
+    [3.0, 2.0]
+    """
+    return _ignoring_nan(x1, x2, ops.maximum, "fmax")
+
+
+def fmin(x1, x2, /):
+    """Return the lesser of two elements, and the other one where one is NaN.
+
+    {fmax: Parameters, Returns, Raises}
+
+    See Also
+    --------
+    minimum : The same with NaN where one is.
+
+    Notes
+    -----
+    NumPy: ``numpy.fmin``. PyTorch: ``torch.fmin``.
+
+    Examples
+    --------
+    >>> dl.fmin([1.0, dl.nan], [3.0, 2.0]).tolist()
+    [1.0, 2.0]
+    """
+    return _ignoring_nan(x1, x2, ops.minimum, "fmin")
+
+
+def fmod(x1, x2, /):
+    """Return the remainder of a division that is truncated: it has the sign of the dividend, as in C.
+
+    {fmax: Parameters, Returns, Raises}
+
+    See Also
+    --------
+    remainder : The remainder with the sign of the divisor.
+
+    Notes
+    -----
+    NumPy: ``numpy.fmod``. PyTorch: ``torch.fmod``.
+
+    Examples
+    --------
+    >>> dl.fmod([-7, 7], 3).tolist()
+    [-1, 1]
+    """
+    rest = ops.remainder(ops.abs(x1), ops.abs(x2))
+    if isdtype(rest.dtype, "real floating"):
+        return ops.copysign(rest, x1)
+    return where(ops.less(x1, 0), ops.negative(rest), rest) if isdtype(rest.dtype, "signed integer") else rest
+
+
+def modf(x, /):
+    """Split numbers in fractions and whole numbers, both with the sign of the element.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+
+    Returns
+    -------
+    fractions : Tensor
+        Of the dtype of `x` if it is a float one, else as for `mean`.
+    whole : Tensor
+        Of the same dtype.
+
+    {sinc: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.modf``.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in dl.modf([-1.5, 2.0])]
+    [[-0.5, 0.0], [-1.0, 2.0]]
+    """
+    x = real_of(x, "modf")
+    whole = ops.trunc(x)
+    rest = where(ops.isinf(x), astype(asarray(0), x.dtype), ops.subtract(x, whole))
+    return ops.copysign(rest, x), whole
+
+
+def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
+    """Replace NaN by a number, and infinities by the greatest and the least finite number.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    nan : float, default 0.0
+        The number for NaN.
+    posinf, neginf : float, optional
+        The numbers for infinities.
+
+    Returns
+    -------
+    Tensor
+        A copy of the dtype of `x`.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor.
+
+    Notes
+    -----
+    NumPy: ``numpy.nan_to_num``. PyTorch: ``torch.nan_to_num``.
+
+    Examples
+    --------
+    >>> dl.nan_to_num([dl.nan, 1.0, dl.inf], posinf=9).tolist()
+    [0.0, 1.0, 9.0]
+    """
+    x = asarray(x)
+    if isdtype(x.dtype, "complex floating"):
+        result = x.copy()
+        result.real[...] = nan_to_num(x.real, nan=nan, posinf=posinf, neginf=neginf)
+        result.imag[...] = nan_to_num(x.imag, nan=nan, posinf=posinf, neginf=neginf)
+        return result
+    if not isdtype(x.dtype, "real floating"):
+        return x.copy()
+    limits = finfo(x.dtype)
+    infinite = where(ops.greater(x, 0), element_like(posinf, limits.max, x), element_like(neginf, limits.min, x))
+    return where(ops.isnan(x), element_like(nan, 0.0, x), where(ops.isinf(x), infinite, x))
+
+
+def element_like(number, otherwise, x):
+    return astype(asarray(otherwise if number is None else number, dtype="float64"), x.dtype).to(x.device)
+
+
+def relu(x, /, out=None):
+    """Return the elements, and 0 where they are negative.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: integers, floats.
+    {exp2: out}
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`. `out`, when it is given.
+
+    {exp2: Raises}
+
+    Notes
+    -----
+    PyTorch: ``torch.relu``.
+
+    Examples
+    --------
+    >>> dl.relu([-1.0, 2.0]).tolist()
+    [0.0, 2.0]
+    """
+    return ops.maximum(x, 0, out=out)
+
+
+def sigmoid(x, /, out=None):
+    """Return ``1 / (1 + exp(-x))``.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    {exp2: out}
+
+    {cbrt: Returns}
+
+    {exp2: Raises}
+
+    Notes
+    -----
+    PyTorch: ``torch.sigmoid``. SciPy: ``scipy.special.expit``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.sigmoid([0.0, 100.0]).tolist()
+    [0.5, 1.0]
+    """
+    x = real_of(x, "sigmoid")
+    wide = astype(x, "float64", copy=False)
+    return written(astype(ops.reciprocal(ops.add(ops.exp(ops.negative(wide)), 1.0)), x.dtype), out, "sigmoid")
+
+
+def softplus(x, /, out=None):
+    """Return ``log(1 + exp(x))``, without overflow.
+
+    Parameters
+    ----------
+    {sigmoid: x, out}
+
+    {cbrt: Returns}
+
+    {exp2: Raises}
+
+    Notes
+    -----
+    PyTorch: ``torch.nn.functional.softplus``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.softplus([0.0, 1000.0])
+    Tensor([6.931472e-01, 1.000000e+03], shape=(2,), device=cpu, dtype=float32)
+    """
+    x = real_of(x, "softplus")
+    wide = astype(x, "float64", copy=False)
+    return written(astype(ops.logaddexp(wide, 0.0), x.dtype), out, "softplus")

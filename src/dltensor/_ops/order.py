@@ -1,0 +1,496 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distinct elements, sets of them, orders by several keys and bins, as in NumPy: composed of sorts. No loops here."""
+
+from .._core.convert import asarray
+from .._core.indexing import axis_of, integer_of, sequence_of
+from . import elementwise as ops
+from . import reduce
+from .arrays import unravel_index
+from .casting import astype, where
+from .creation import arange, full, zeros
+from .dtypes import isdtype
+from .take import nonzero, take_along_axis
+from .manipulation import concat, expand_dims, flip, moveaxis, reshape
+from .promotion import result_type
+from .scan import cumsum
+from .search import searchsorted
+from .sets import isin
+from .sort import argsort, sort
+
+__all__ = [
+    "argpartition", "digitize", "intersect1d", "lexsort", "one_hot", "partition", "put_along_axis", "select",
+    "setdiff1d", "setxor1d", "union1d", "unique",
+]  # fmt: skip
+
+
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None, *, sorted=True):
+    """Return the distinct elements, in ascending order, and where they are.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    return_index : bool, default False
+        Return the position of the first occurrence of each, too.
+    return_inverse : bool, default False
+        Return the position in the result of each element, too.
+    return_counts : bool, default False
+        Return the number of occurrences of each, too.
+    axis : int, optional
+        Return the distinct slices along this dimension. None takes elements.
+    sorted : bool, default True
+        Accepted and not needed: elements are always sorted.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The elements; a tuple of them and of what was asked for, int64. NaNs are one element.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype has no order.
+    IndexError
+        `axis` is out of range.
+
+    See Also
+    --------
+    unique_all : The same of the array API, where each NaN is distinct.
+
+    Notes
+    -----
+    NumPy: ``numpy.unique``. PyTorch: ``torch.unique``, where ``dim`` is `axis`.
+
+    Examples
+    --------
+    >>> dl.unique([3, 1, 3]).tolist()
+    [1, 3]
+    """
+    x = asarray(x)
+    if axis is None:
+        rows = reshape(x, (-1, 1))
+    else:
+        axis = axis_of(axis, x.ndim, "unique")
+        rows = moveaxis(x, axis, 0)
+        rows = reshape(rows, (rows.shape[0], -1))
+    order = _row_order(rows)
+    ranked = rows[order]
+    new = _is_new(ranked)
+    starts = nonzero(new)[0]
+    firsts = order[starts]
+    values = x.take(firsts, axis) if axis is not None else reshape(x, (-1,))[firsts]
+    found = [values]
+    if return_index:
+        found.append(firsts)
+    if return_inverse:
+        inverse = zeros(order.shape, dtype="int64", device=order.device)
+        inverse[order] = ops.subtract(cumsum(new), 1)
+        found.append(reshape(inverse, x.shape) if axis is None else inverse)
+    if return_counts:
+        ends = concat((starts[1:], asarray([rows.shape[0]], dtype="int64").to(starts.device)))
+        found.append(ops.subtract(ends[: starts.size], starts))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _row_order(rows):
+    """A stable order of rows, by their first elements, then by the second ones, and so on."""
+    order = arange(rows.shape[0]).to(rows.device)
+    for column in range(rows.shape[1] - 1, -1, -1):
+        order = order[argsort(rows[:, column][order])]
+    return order
+
+
+def _is_new(rows):
+    """A mask of the rows that differ from the one before; NaNs are equal."""
+    first = full((min(rows.shape[0], 1),), True, dtype="bool", device=rows.device)
+    differ = ops.not_equal(rows[1:], rows[:-1])
+    if isdtype(rows.dtype, "real floating"):
+        differ = ops.logical_and(differ, ops.logical_not(ops.logical_and(ops.isnan(rows[1:]), ops.isnan(rows[:-1]))))
+    return concat((first, reduce.any(differ, axis=1)))
+
+
+def _two_sets(x1, x2):
+    return unique(x1), unique(x2)
+
+
+def intersect1d(x1, x2, /):
+    """Return the distinct elements that are in both of two sets, in ascending order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Tensors of any shape, or objects that support DLPack, of bool, integer or float dtype.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype, of one dimension.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or there is no common dtype.
+
+    Notes
+    -----
+    NumPy: ``numpy.intersect1d``.
+
+    Examples
+    --------
+    >>> dl.intersect1d([3, 1, 2], [2, 3, 5]).tolist()
+    [2, 3]
+    """
+    first, second = _two_sets(x1, x2)
+    return astype(first[isin(first, second)], result_type(first, second), copy=False)
+
+
+def union1d(x1, x2, /):
+    """Return the distinct elements that are in one of two sets, in ascending order.
+
+    {intersect1d: Parameters, Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.union1d``.
+
+    Examples
+    --------
+    >>> dl.union1d([3, 1], [2, 3]).tolist()
+    [1, 2, 3]
+    """
+    return unique(concat((asarray(x1), asarray(x2)), axis=None))
+
+
+def setdiff1d(x1, x2, /):
+    """Return the distinct elements of the first set that are not in the second, in ascending order.
+
+    {intersect1d: Parameters}
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x1`, of one dimension.
+
+    {intersect1d: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.setdiff1d``.
+
+    Examples
+    --------
+    >>> dl.setdiff1d([3, 1, 2], [2]).tolist()
+    [1, 3]
+    """
+    first = unique(x1)
+    return first[isin(first, x2, invert=True)]
+
+
+def setxor1d(x1, x2, /):
+    """Return the distinct elements that are in one of two sets and not in both, in ascending order.
+
+    {intersect1d: Parameters, Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.setxor1d``.
+
+    Examples
+    --------
+    >>> dl.setxor1d([3, 1], [2, 3]).tolist()
+    [1, 2]
+    """
+    first, second = _two_sets(x1, x2)
+    return sort(concat((first[isin(first, second, invert=True)], second[isin(second, first, invert=True)])))
+
+
+def lexsort(keys, /, axis=-1):
+    """Return the indices that sort by several keys, the last of which counts most.
+
+    Parameters
+    ----------
+    keys : sequence of array_like
+        Keys of one shape, or a tensor whose rows are keys.
+    axis : int, default -1
+        Axis to sort along.
+
+    Returns
+    -------
+    Tensor
+        Indices along `axis`, int64.
+
+    Raises
+    ------
+    TypeError
+        There is no key, or a dtype has no order.
+    IndexError
+        `axis` is out of range.
+
+    Notes
+    -----
+    NumPy: ``numpy.lexsort``.
+
+    Examples
+    --------
+    >>> dl.lexsort(([2, 1, 3], [0, 1, 0])).tolist()
+    [0, 2, 1]
+    """
+    items = sequence_of(keys, "keys", "lexsort")
+    items = [asarray(key) for key in (asarray(keys) if items is None else items)]
+    if not items:
+        raise TypeError("lexsort: expected at least one key, got none")
+    order = argsort(items[0], axis=axis)
+    for key in items[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis=axis), axis=axis), axis=axis)
+    return order
+
+
+def partition(x, kth, /, axis=-1):
+    """Return the elements along an axis so that those at places are where sorting puts them: all are sorted.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    kth : int or sequence of int
+        Places, which sorting all elements satisfies.
+    axis : int, default -1
+        Axis to sort along.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, its dtype has no order, or a place is not an integer.
+    ValueError
+        A place is out of range.
+    IndexError
+        `axis` is out of range.
+
+    Notes
+    -----
+    NumPy: ``numpy.partition``.
+
+    Examples
+    --------
+    >>> dl.partition([3, 1, 2], 1).tolist()
+    [1, 2, 3]
+    """
+    return sort(_checked_places(x, kth, axis, "partition"), axis=axis)
+
+
+def argpartition(x, kth, /, axis=-1):
+    """Return the indices of `partition`: those of all elements in order.
+
+    {partition: Parameters}
+
+    Returns
+    -------
+    Tensor
+        Indices along `axis`, int64.
+
+    {partition: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.argpartition``.
+
+    Examples
+    --------
+    >>> dl.argpartition([3, 1, 2], 1).tolist()
+    [1, 2, 0]
+    """
+    return argsort(_checked_places(x, kth, axis, "argpartition"), axis=axis)
+
+
+def _checked_places(x, kth, axis, func):
+    x, places = asarray(x), sequence_of(kth, "kth", func)
+    size = x.shape[axis_of(axis, x.ndim, func)]
+    for place in [kth] if places is None else places:
+        if not -size <= integer_of(place, "kth", func) < size:
+            raise ValueError(f"{func}: kth must be a place of {size} elements, got {place}")
+    return x
+
+
+def digitize(x, bins, /, right=False):
+    """Return the number of the bin of each element.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: integers, floats.
+    bins : array_like
+        Edges, which ascend or descend.
+    right : bool, default False
+        Whether bins hold their upper edge instead of the lower one.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of `x`: 0 below the first edge.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or its dtype has no order.
+    ValueError
+        `bins` has not one dimension, or neither ascends nor descends.
+
+    Notes
+    -----
+    NumPy: ``numpy.digitize``. PyTorch: ``torch.bucketize``.
+
+    Examples
+    --------
+    >>> dl.digitize([0.5, 1.0, 9.0], [1.0, 2.0]).tolist()
+    [0, 1, 2]
+    """
+    bins = asarray(bins)
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: bins must have one dimension, got shape {bins.shape}")
+    if not bool(reduce.any(ops.less(bins[1:], bins[:-1]))):
+        return searchsorted(bins, x, "left" if right else "right")
+    if bool(reduce.any(ops.greater(bins[1:], bins[:-1]))):
+        raise ValueError("digitize: bins must ascend or descend; sort() them")
+    return ops.subtract(bins.size, searchsorted(flip(bins), x, "right" if right else "left"))
+
+
+def put_along_axis(x, indices, values, /, axis=-1):
+    """Write values to places along an axis, which `argsort` and `argmax` give.
+
+    Parameters
+    ----------
+    x : Tensor
+        Tensor to write to.
+    indices : array_like of int
+        Positions, with as many dimensions as `x`, which broadcast except for `axis`.
+    values : array_like or number
+        Broadcast to the shape of the positions.
+    axis : int or None, default -1
+        Dimension of the positions. None writes to the elements in C order.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor.
+    ValueError
+        The numbers of dimensions differ.
+    IndexError
+        A position or `axis` is out of range.
+
+    Notes
+    -----
+    NumPy: ``numpy.put_along_axis``.
+
+    Examples
+    --------
+    >>> t = dl.zeros((2, 2))
+    >>> dl.put_along_axis(t, dl.asarray([[1], [0]]), 5.0, 1)
+    >>> t.tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    if not hasattr(x, "same_memory"):
+        raise TypeError(f"put_along_axis: x must be a Tensor to write to, got {type(x).__qualname__}")
+    at = asarray(indices)
+    if axis is None:
+        x[tuple(unravel_index(ops.remainder(reshape(at, (-1,)), x.size), x.shape))] = values
+        return
+    axis = axis_of(axis, x.ndim, "put_along_axis")
+    if at.ndim != x.ndim:
+        raise ValueError(f"put_along_axis: x has shape {x.shape}, indices have {at.shape}; expected as many dimensions")
+    key = [
+        reshape(arange(size), (1,) * d + (-1,) + (1,) * (x.ndim - d - 1)).to(x.device) for d, size in enumerate(x.shape)
+    ]
+    key[axis] = at
+    try:
+        x[tuple(key)] = values
+    except IndexError as error:
+        raise IndexError(f"put_along_axis: {error}") from None
+
+
+def select(conditions, choices, /, default=0):
+    """Return elements of the first of several choices whose condition holds.
+
+    Parameters
+    ----------
+    conditions : sequence of array_like
+        Masks.
+    choices : sequence of array_like
+        An array for each mask.
+    default : array_like or number, default 0
+        Elements where no condition holds.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ValueError
+        There is not a choice for each condition.
+    TypeError
+        A condition is not a mask, or there is no common dtype.
+
+    Notes
+    -----
+    NumPy: ``numpy.select``.
+
+    Examples
+    --------
+    >>> x = dl.arange(4)
+    >>> dl.select([x < 1, x > 2], [x, -x], 9).tolist()
+    [0, 9, 9, -3]
+    """
+    masks, arrays = list(conditions), list(choices)
+    if len(masks) != len(arrays) or not masks:
+        raise ValueError(f"select: expected a choice for each condition, got {len(arrays)} for {len(masks)}")
+    result = default
+    for mask, array in zip(reversed(masks), reversed(arrays), strict=True):
+        result = where(mask, array, result)
+    return result
+
+
+def one_hot(x, /, num_classes=-1):
+    """Return vectors that are 1 at the place that an element says, and 0 elsewhere.
+
+    Parameters
+    ----------
+    x : array_like of int
+        Classes from 0 on, of any shape.
+    num_classes : int, default -1
+        Length of the vectors; -1 takes the greatest class and one.
+
+    Returns
+    -------
+    Tensor
+        int64, with one dimension more than `x`.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor of integers.
+    ValueError
+        A class is negative, or not less than `num_classes`.
+
+    Notes
+    -----
+    PyTorch: ``torch.nn.functional.one_hot``.
+
+    Examples
+    --------
+    >>> dl.one_hot([0, 2]).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    x, count = asarray(x), integer_of(num_classes, "num_classes", "one_hot")
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"one_hot: x must be integers, got {x.dtype}")
+    greatest = reduce.max(x, initial=0).item() if x.size else 0
+    count = greatest + 1 if count < 0 else count
+    if x.size and (greatest >= count or reduce.min(x).item() < 0):
+        raise ValueError(f"one_hot: classes must be from 0 to {count - 1}, got {greatest} or a negative one")
+    return astype(ops.equal(expand_dims(x, -1), arange(count).to(x.device)), "int64")

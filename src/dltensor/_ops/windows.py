@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences by exponents and windows of signals, as in NumPy: composed of element-wise functions. No loops here."""
+
+from math import pi
+
+from .._core.foreign_text import quoted
+from .._core.indexing import integer_of
+from . import elementwise as ops
+from .casting import astype
+from .creation import full, linspace
+
+__all__ = [
+    "bartlett", "blackman", "geomspace", "hamming", "hanning", "logspace",
+]  # fmt: skip
+
+
+def logspace(start, stop, /, num=50, *, endpoint=True, base=10.0, dtype=None):
+    """Return numbers whose logarithms are evenly spaced.
+
+    Parameters
+    ----------
+    start, stop : float
+        Exponents of the first and the last number.
+    num : int, default 50
+        How many.
+    endpoint : bool, default True
+        Whether `stop` is the last exponent.
+    base : float, default 10.0
+        The base.
+    dtype : dtype_like, optional
+        Dtype of the result, float32 by default.
+
+    Returns
+    -------
+    Tensor
+        Of one dimension.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a number.
+    ValueError
+        `num` is negative.
+
+    Notes
+    -----
+    NumPy: ``numpy.logspace``. PyTorch: ``torch.logspace``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    exponents = linspace(start, stop, num, endpoint=endpoint, dtype="float64")
+    return astype(ops.pow(float(base), exponents), "float32" if dtype is None else dtype)
+
+
+def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None):
+    """Return numbers of a geometric sequence.
+
+    Parameters
+    ----------
+    start, stop : float
+        The first and the last number, of one sign.
+    num : int, default 50
+        How many.
+    endpoint : bool, default True
+        Whether `stop` is the last number.
+    dtype : dtype_like, optional
+        Dtype of the result, float32 by default.
+
+    Returns
+    -------
+    Tensor
+        Of one dimension.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a number.
+    ValueError
+        `num` is negative, or the numbers are 0 or differ in sign.
+
+    Notes
+    -----
+    NumPy: ``numpy.geomspace``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.geomspace(1, 8, 4).tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    num = integer_of(num, "num", "geomspace")
+    try:
+        start, stop = float(start), float(stop)
+    except TypeError:
+        raise TypeError(f"geomspace: start and stop must be numbers, got {quoted(start)} and {quoted(stop)}") from None
+    if not start * stop > 0:
+        raise ValueError(f"geomspace: start and stop must be of one sign and not 0, got {start} and {stop}")
+    result = ops.multiply(ops.pow(stop / start, linspace(0, 1, num, endpoint=endpoint, dtype="float64")), start)
+    if num:
+        result[0] = start
+    if num > 1 and endpoint:
+        result[-1] = stop
+    return astype(result, "float32" if dtype is None else dtype)
+
+
+def _window(m, terms, func):
+    """A sum of cosines over `m` points, in float32."""
+    m = integer_of(m, "m", func)
+    if m < 2:
+        return full((max(m, 0),), 1.0)
+    at = ops.multiply(linspace(0, 1, m, dtype="float64"), 2 * pi)
+    result = terms[0]
+    for order, factor in enumerate(terms[1:], 1):
+        result = ops.add(ops.multiply(ops.cos(ops.multiply(at, order)), factor), result)
+    return astype(result, "float32")
+
+
+def hanning(m, /):
+    """Return the Hann window: a raised cosine that is 0 at both ends.
+
+    Parameters
+    ----------
+    m : int
+        Number of points.
+
+    Returns
+    -------
+    Tensor
+        float32, symmetric; empty when `m` is less than 1.
+
+    Raises
+    ------
+    TypeError
+        `m` is not an integer.
+
+    Notes
+    -----
+    NumPy: ``numpy.hanning``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.hanning(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    return _window(m, (0.5, -0.5), "hanning")
+
+
+def hamming(m, /):
+    """Return the Hamming window: a raised cosine that is not 0 at the ends.
+
+    {hanning: Parameters, Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.hamming``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.hamming(3)
+    Tensor([0.08, 1.  , 0.08], shape=(3,), device=cpu, dtype=float32)
+    """
+    return _window(m, (0.54, -0.46), "hamming")
+
+
+def blackman(m, /):
+    """Return the Blackman window: a sum of two cosines.
+
+    {hanning: Parameters, Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.blackman``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.blackman(3)[1].item()
+    1.0
+    """
+    return _window(m, (0.42, -0.5, 0.08), "blackman")
+
+
+def bartlett(m, /):
+    """Return the triangular window that is 0 at both ends.
+
+    {hanning: Parameters, Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.bartlett``.
+
+    Examples
+    --------
+    >>> dl.bartlett(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    m = integer_of(m, "m", "bartlett")
+    if m < 2:
+        return full((max(m, 0),), 1.0)
+    at = linspace(-1, 1, m, dtype="float64")
+    return astype(ops.subtract(1.0, ops.abs(at)), "float32")

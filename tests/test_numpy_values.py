@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of values beyond the array API give what NumPy gives: percentiles, sets, curves, windows and others."""
+
+import numpy as np
+import pytest
+from numpy_twins import HERE, IN_NUMPY, same
+
+import dltensor as dl
+
+CALLS = """
+exp2(x) exp2(i) cbrt(x) cbrt(i) cbrt(special) cbrt(-0.0) sinc(x) sinc(i) sinc(0.0) angle(x) angle(z) angle(special)
+heaviside(x,0.5) heaviside([-1,0,2],[1,2,3]) heaviside(special,1.0) fmax(x,y) fmax(special,1.0) fmin(special,0.5)
+fmin(i,i2) fmod(x,y) fmod([-7,7,5],[3,-3,2]) fmod(special,2.0) fmod(5.5,-2) modf(x) modf(special) modf(-0.5) modf(i)
+nan_to_num(special) nan_to_num(special,nan=1,posinf=2,neginf=3) nan_to_num(i) nan_to_num(special*1j) percentile(x,30)
+percentile(x,[10,50],axis=1) percentile(i,25,0) percentile(x,75,axis=0,keepdims=True) percentile(v,40,method="lower")
+nanquantile(special,0.5) nanquantile(x,0.3,axis=1) nanquantile(holes,0.3,axis=1) nanquantile(holes,[0.1,0.9],axis=0)
+nanquantile(holes,0.5,axis=1,keepdims=True) nanquantile(holes,0.5) nanpercentile(holes,30,axis=1)
+nanpercentile(holes,[5,70]) nanmedian(holes) nanmedian(holes,axis=0) nanmedian(holes,1,keepdims=True) nanargmax(holes)
+nanargmax(holes,1) nanargmin(holes,1) nanargmin(i,0) nanargmax(holes,axis=1,keepdims=True) nanprod(holes)
+nanprod(holes,0) nanprod(i,1) nancumsum(holes) nancumsum(holes,1) cov(x) cov(x,y) cov(v) cov(v,[1,2,3,4,9])
+cov(x,rowvar=False) cov(i) cov([[1j,2,3],[4,5j,6]]) corrcoef(x) corrcoef(x,y) corrcoef(v) corrcoef(x,rowvar=False)
+corrcoef(v,[1,2,3,4,9]) trace(x) trace(x,1) trace(cube,0,1,2) trace(i) trace(square,-2) unique(i) unique(special)
+unique([[1,2],[1,2],[0,5]],axis=0) unique([[1,2,1],[3,0,3]],axis=1) unique(i,True) unique(i,False,True)
+unique(i,return_counts=True) unique(i,True,True,True) unique([3,1,3],return_inverse=True) unique([]) unique(5)
+unique(mask) unique([1.5,nan,nan,0.0],return_counts=True) unique([[1,2],[1,2]],True,True,True,axis=0)
+intersect1d([3,1,2,2],[2,3,5]) intersect1d(i,i2) union1d(i,i2) union1d([1],[2.5]) setdiff1d(i,i2) setxor1d(i,i2)
+setdiff1d([],[1]) lexsort((i[0],i2[0])) lexsort(i) lexsort(([1,1,0],[2,2,2])) lexsort((i,i2),axis=0)
+digitize(x,[-1.0,0.0,1.0]) digitize(v,[0.0,0.5],right=True) digitize(v,[1.0,0.0,-1.0]) digitize(v,[1.0,0.0],True)
+digitize([1,2],[1,2]) select([x>0,x<-1],[x,-x],9) select([i>3],[i]) select([x>0,x>-1],[1,2])
+interp(v,[0.0,1.0],[10.0,20.0]) interp(x,ascending,v) interp(0.5,[0,1],[3,4]) interp(v,[0.0],[5.0])
+interp(v,ascending,v,-9,9) interp([0.0,1.0,nan],[0.0,1.0],[2.0,3.0]) interp([1.0,2.0],[1.0,1.0,2.0],[5.0,6.0,7.0])
+trapezoid(v) trapezoid(x) trapezoid(x,axis=0) trapezoid(x,dx=0.5) trapezoid(x,four) trapezoid(x,y,axis=0)
+trapezoid(v,ascending) trapezoid(i) gradient(v) gradient(x) gradient(x,axis=0) gradient(v,2.0) gradient(v,ascending)
+gradient(x,1.0,2.0) gradient(x,0.5,axis=1) gradient(i*1.0) gradient(x,axis=(1,0)) convolve(v,four)
+convolve(v,[1,2],"same") convolve(v,[1,2,3],"same") convolve([1,2],v,"same") convolve(v,[1,2],"valid")
+convolve([1,2],v,"valid") convolve(i[0],i2[0]) convolve(zv,z) correlate(v,four) correlate(v,[1,2,3],"same")
+correlate(v,[1,2],"full") correlate([1,2],v) correlate([1,2],v,"same") correlate([1,2,3],v,"full")
+correlate([1,2,3,4],[1,2],"same") correlate(zv,z,"full") correlate(z[:2],zv,"full") logspace(0,3)
+logspace(-1,2,5,endpoint=False) logspace(0,4,3,base=2) logspace(0,3,4,dtype=int) geomspace(1,1000,4)
+geomspace(-1,-8,4) geomspace(1,8,3,endpoint=False) geomspace(8,1,4) hanning(0) hanning(1) hanning(12) hamming(12)
+blackman(12) bartlett(12) bartlett(1)
+"""
+HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.nan, 7.0, 1.0]])
+
+
+def evaluated(call, module, names):
+    holes = dl.asarray(HOLES) if module is dl else HOLES
+    return eval(f"module.{call}", {**names, "module": module, "holes": holes, "nan": float("nan")})
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("call", CALLS.split())
+def test_a_call_gives_what_numpy_gives(call):
+    same(evaluated(call, dl, HERE), evaluated(call, np, IN_NUMPY))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["cbrt", "sinc", "sigmoid", "softplus", "exp2", "relu", "hanning"])
+def test_a_float_dtype_stays(name, dtype):
+    if name == "hanning":
+        assert dl.hanning(3).dtype == dl.float32
+    else:
+        assert getattr(dl, name)(dl.ones(3, dtype=dtype)).dtype == dtype
+
+
+def test_a_cube_root_is_the_nearest_number():
+    whole = np.arange(-1000, 1001, dtype=np.float64)
+    assert dl.cbrt(dl.asarray(whole**3)).tolist() == whole.tolist()
+
+
+def test_put_along_axis_writes_as_numpy_does():
+    for indices, values, axis in (
+        ([[1], [0], [2]], 5.0, 1),
+        ([[0, 1, 2, 0]], [[7.0, 8.0, 9.0, 1.0]], 0),
+        ([3, 5], 2.0, None),
+    ):
+        ours, theirs = dl.asarray(IN_NUMPY["x"], copy=True), IN_NUMPY["x"].copy()
+        dl.put_along_axis(ours, indices, values, axis)
+        np.put_along_axis(theirs, np.asarray(indices), values, axis)
+        same(ours, theirs)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_partitions_have_their_places(axis):
+    t, places = dl.asarray(IN_NUMPY["x"]), [1, 2]
+    same(dl.partition(t, places, axis), np.sort(IN_NUMPY["x"], axis))
+    same(dl.argpartition(t, 1, axis), np.argsort(IN_NUMPY["x"], axis))
+
+
+def test_one_hot_makes_vectors():
+    assert dl.one_hot([[1], [0]]).tolist() == [[[0, 1]], [[1, 0]]]
+    assert dl.one_hot([0, 2], 4).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]
+    assert dl.one_hot(dl.zeros(0, dtype="int64"), 3).shape == (0, 3)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", ["sigmoid", "relu"])
+def test_activations_are_torchs(name):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    special = np.array([-1000, -2.5, -0.0, 3, 1000, np.inf, -np.inf, np.nan])
+    same(getattr(dl, name)(special), getattr(torch, name)(torch.from_numpy(special)))
+    same(dl.softplus(special), torch.nn.functional.softplus(torch.from_numpy(special)))
