@@ -36,6 +36,8 @@ HERE = {name: dl.asarray(array) for name, array in DATA.items()} | {
 
 def plain(result):
     """A result as nested tuples of arrays of NumPy, numbers and dtypes by their names."""
+    if isinstance(result, str):
+        return result
     if isinstance(result, (tuple, list)):
         return tuple(map(plain, result))
     if hasattr(result, "bits") or isinstance(result, (np.dtype, type)) or type(result).__name__ == "dtype":

@@ -4,6 +4,7 @@
 import enum
 
 import dltensor as dl
+from dltensor._spellings.answers import OF_TENSOR
 from dltensor._spellings.functions import METHODS
 from dltensor._spellings.functions import __all__ as ALIASES
 
@@ -11,7 +12,7 @@ MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaq
 
 SAME = ("__numpy_dtype__",)  # another name of a member
 # Functions and methods that tests/test_spelling_rows.py compares with those that they stand for.
-SPELLED = {f"Tensor.{name}" for name in METHODS} | set(ALIASES)
+SPELLED = {f"Tensor.{name}" for name in METHODS | OF_TENSOR} | set(ALIASES)
 
 
 def public(modules=MODULES):

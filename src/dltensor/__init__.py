@@ -119,6 +119,7 @@ shared = _lazy_module("shared")
 globals().update(DTYPES)
 
 from ._spellings import add_to_tensor as _add_to_tensor  # noqa: E402  its functions are other names of those above
+from ._spellings import help  # noqa: E402
 from ._spellings.functions import *  # noqa: E402, F403
 from ._spellings.functions import __all__ as _SPELLINGS  # noqa: E402
 
@@ -197,6 +198,7 @@ __all__ = [
     "full",
     "full_like",
     "gemm",
+    "help",
     "histogram",
     "iinfo",
     "inf",

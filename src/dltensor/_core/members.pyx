@@ -44,8 +44,13 @@ def add_methods(dict methods):
     PyType_Modified(<PyTypeObject*>Tensor)
 
 
-def add_answers(dict answers):
-    """Let attributes that Tensor does not have raise AttributeError with an answer, which is the value by the name."""
+def add_answers(dict answers, names):
+    """Let attributes that Tensor does not have raise AttributeError with an answer, which is the value by the name.
+
+    `names` is what ``dir`` calls with a tensor.
+    """
+    members = <dict>(<PyTypeObject*>Tensor).tp_dict
+    members["__dir__"] = names
     for name, answer in answers.items():
-        (<dict>(<PyTypeObject*>Tensor).tp_dict)[name] = Missing(name, answer)
+        members[name] = Missing(name, answer)
     PyType_Modified(<PyTypeObject*>Tensor)

@@ -1418,12 +1418,6 @@ cdef class Tensor:
 
         return sort(self, axis=axis, descending=descending, stable=stable)
 
-    def argsort(self, axis=-1, *, descending=False, stable=True):
-        """{sort.argsort}"""
-        from .._ops.sort import argsort
-
-        return argsort(self, axis=axis, descending=descending, stable=stable)
-
     def to(self, device):
         """Return the tensor on a device, or converted to a dtype.
 

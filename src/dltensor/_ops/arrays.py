@@ -11,8 +11,8 @@ from .._core.views import as_strided as strided_view
 from . import elementwise as ops
 from . import reduce
 from .creation import arange, zeros
-from .take import nonzero
 from .manipulation import broadcast_to, concat, expand_dims, flip, moveaxis, permute_dims, reshape
+from .take import nonzero
 
 __all__ = [
     "append", "argwhere", "array_split", "as_strided", "atleast_1d", "atleast_2d", "atleast_3d", "block", "chunk",

@@ -9,13 +9,13 @@ from .arrays import unravel_index
 from .casting import astype, where
 from .creation import arange, full, zeros
 from .dtypes import isdtype
-from .take import nonzero, take_along_axis
 from .manipulation import concat, expand_dims, flip, moveaxis, reshape
 from .promotion import result_type
 from .scan import cumsum
 from .search import searchsorted
 from .sets import isin
 from .sort import argsort, sort
+from .take import nonzero, take_along_axis
 
 __all__ = [
     "argpartition", "digitize", "intersect1d", "lexsort", "one_hot", "partition", "put_along_axis", "select",

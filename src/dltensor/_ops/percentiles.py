@@ -8,13 +8,13 @@ from . import reduce
 from .arrays import diagonal
 from .casting import astype, where
 from .dtypes import isdtype
-from .take import nonzero
 from .manipulation import concat, expand_dims, permute_dims, reshape
 from .matmul import matmul
 from .numbers import element_like, floats_of
 from .promotion import result_type
 from .quantiles import quantile
 from .scan import cumsum
+from .take import nonzero
 
 __all__ = [
     "corrcoef", "cov", "nanargmax", "nanargmin", "nancumsum", "nanmedian", "nanpercentile", "nanprod",
@@ -211,7 +211,7 @@ def nanargmin(x, /, axis=None, *, keepdims=False):
 def nanprod(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
     """Multiply the elements that are not NaN.
 
-    {nan_reduce.nansum: Parameters}
+    {nan_reductions.nansum: Parameters}
 
     Returns
     -------
@@ -219,7 +219,7 @@ def nanprod(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
         Of the dtype of `x`; of bool and integers int64 or uint64. 1 where every element is NaN. `out`, when it is
         given.
 
-    {nan_reduce.nansum: Raises}
+    {nan_reductions.nansum: Raises}
 
     Notes
     -----

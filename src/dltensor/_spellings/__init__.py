@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of NumPy and PyTorch: functions and methods with another name here, and answers for those not taken."""
 
+import sys
+
 from .._core.members import add_answers, add_methods
 from .._core.naming import builtin_of
-from .answers import OF_TENSOR
+from .._core.tensor import Tensor
+from .answers import OF_MODULE, OF_TENSOR
 from .functions import METHODS
 
 
@@ -31,4 +34,57 @@ def add_to_tensor(namespace):
         function = namespace[call] if isinstance(call, str) else builtin_of(call)
         methods[name] = function, _text(name, function)
     add_methods(methods)
-    add_answers(OF_TENSOR)
+    add_answers(OF_TENSOR, _names_of)
+
+
+def _names_of(tensor):
+    """The attributes of a tensor, for ``dir``: those that only raise are none."""
+    return sorted(set(object.__dir__(tensor)) - OF_TENSOR.keys())
+
+
+def help(name: str, /) -> None:
+    """Print what a name of NumPy, PyTorch or JAX is here, or what to write in its place.
+
+    Parameters
+    ----------
+    name : str
+        Name of a function, or of an attribute of tensors.
+
+    Raises
+    ------
+    TypeError
+        `name` is not a str.
+
+    Notes
+    -----
+    Modules cannot add words to their AttributeError without slowing down the look-up of all their names; attributes of
+    `Tensor` that are not there say the same in theirs.
+
+    Examples
+    --------
+    >>> dl.help("vectorize")
+    dltensor has no vectorize; write the function with operations of tensors, or dl.asarray([f(x) for x in t.tolist()])
+    >>> dl.help("cat")
+    dl.cat(arrays, /, axis=0): Join tensors along an existing dimension.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"help: name must be a str, got {type(name).__qualname__}")
+    last = name.rpartition(".")[2]
+    package = sys.modules["dltensor"]
+    lines = [
+        f"{prefix}.{last}{_arguments(names[last])}: {(names[last].__doc__ or '').strip().partition(chr(10))[0]}"
+        for prefix, names in (("dl", {one: getattr(package, one) for one in package.__all__}), ("t", vars(Tensor)))
+        if last in names and last not in OF_TENSOR
+    ]
+    lines = lines or [f"{what} has no {last}; {rows[last]}" for what, rows in _ANSWERS.items() if last in rows]
+    print("\n".join(lines or [f"dltensor has no {last}; docs/coming-from.md lists names of NumPy and PyTorch"]))
+
+
+def _arguments(function):
+    text = getattr(function, "__text_signature__", None) or ""
+    for receiver in ("$self, /, ", "$self, /", "$self, ", "$self"):
+        text = text.replace(receiver, "")
+    return text
+
+
+_ANSWERS = {"dltensor": OF_MODULE, "Tensor": OF_TENSOR}

@@ -4,6 +4,16 @@
 from .._core.convert import asarray
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._ops.manipulation import broadcast_to
+from .._ops.sort import top_k
+
+
+def beside(x, dim, index):
+    """Return the part of a tensor that PyTorch's ``gather`` reads: other dimensions are cut to those of the index."""
+    x, index = asarray(x), asarray(index)
+    axis = axis_of(dim, x.ndim, "gather")
+    if x.ndim != index.ndim or any(index.shape[d] > x.shape[d] for d in range(x.ndim) if d != axis):
+        raise ValueError(f"gather: the index has shape {index.shape}, which does not fit into {x.shape}")
+    return x[tuple(slice(None) if d == axis else slice(size) for d, size in enumerate(index.shape))]
 
 
 def one_shape(sizes):
@@ -38,3 +48,15 @@ def pieces(x, sizes, axis):
         found.append(x[(*head, slice(start, start + size))])
         start += size
     return found
+
+
+def first_of(x, k, dim, largest):
+    """Return the `k` greatest or least elements and their indices, as PyTorch's ``topk``."""
+    return top_k(x, k, axis=dim, mode="largest" if largest else "smallest")
+
+
+def norm_of(x, p, dim, keepdim):
+    """Return the norm of vectors, or of all elements, as PyTorch's ``norm``."""
+    from ..linalg import vector_norm
+
+    return vector_norm(x, axis=dim, keepdims=keepdim, ord=2 if p == "fro" else p)

@@ -122,6 +122,16 @@ argwhere     |                           |                | T    | i
 broadcast_to |                           |                | T    | v, (3, 5)
 take_along_dim | x, indices, /, dim=None | take_along_axis(x, indices, axis=dim) | tT | x, index2, 1
 searchsorted |                           |                | N    | ascending, x
+topk | x, k, /, dim=-1, largest=True, sorted=True -> tuple of Tensor | first_of(x, k, dim, largest) | tT | x, 2, 1
+gather       | x, dim, index, / | take_along_axis(beside(x, dim, index), index, axis=dim) | tT | x, 1, index2
+norm         | x, /, p=2, dim=None, keepdim=False | norm_of(x, p, dim, keepdim) | tT | x, 1, 0
+trace        |                           |                | NT   | square
+argsort      |                           |                | NT   | x, 1
+exp2 sinc angle relu sigmoid |           |                | T    | x
+nan_to_num   |                           |                | T    | special
+fmod fmax fmin heaviside |               |                | T    | x, y
+nanquantile  |                           |                | T    | x, 0.5
+cov corrcoef |                           |                | T    | x
 row_stack    |                           | vstack         | t    | (x, y)
 fliplr       | x, /                      | flip(x, axis=1) | ntT | x
 flipud       | x, /                      | flip(x, axis=0) | ntT | x
