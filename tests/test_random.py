@@ -450,3 +450,21 @@ def test_the_end_of_a_sequence_is_an_error():
         rng.random(2)
     assert rng.state["position"] == 2**56 - 1
     assert rng.random().shape == ()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, **of: rng.random(**of),
+        lambda rng, **of: rng.uniform(1, 2, **of),
+        lambda rng, **of: rng.integers(9, **of),
+        lambda rng, **of: rng.normal(0.0, 1.0, **of),
+        lambda rng, **of: rng.exponential(2.0, **of),
+        lambda rng, **of: rng.choice(5, **of),
+    ],
+)
+@pytest.mark.parametrize("size", [3, (2, 3), ()])
+def test_size_is_numpys_name_of_the_shape(draw, size):
+    by_size, by_shape = draw(dl.random.Generator(1), size=size), draw(dl.random.Generator(1), shape=size)
+    assert by_size.tolist() == by_shape.tolist()
+    assert by_size.shape == dl.zeros(size).shape

@@ -169,8 +169,11 @@ def stub():
 
 def page_rows():
     """Return the lines of the table of spellings."""
-    lines = ["| name | of | here |", "| --- | --- | --- |"]
-    for row in sorted(rows(), key=lambda row: row.name.lstrip(".").lower()):
+    same = sorted({row.method for row in rows() if row.method == row.call and not row.parameters})
+    lines = [f"Methods that call the function of the same name: {', '.join(f'`{name}`' for name in same)}.", ""]
+    lines += ["| name | of | here |", "| --- | --- | --- |"]
+    others = [row for row in rows() if row.parameters or row.name != row.call]
+    for row in sorted(others, key=lambda row: row.name.lstrip(".").lower()):
         libraries = " and ".join(
             name for name, letters in (("NumPy", "nN"), ("PyTorch", "tT")) if set(letters) & set(row.origins)
         )

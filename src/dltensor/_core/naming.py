@@ -18,6 +18,8 @@ _builtins = {}  # by the function, which two modules may show
 
 def _renamings_of(name, signature):
     """The other names of the parameters of a function, by its signature as text."""
+    if "ax" not in signature and "shift" not in signature and "correction" not in signature:  # most functions
+        return ()
     parameters = signature.strip("()").replace("=", ", ").split(", ")
     pairs = [pair for pair in _RENAMINGS if pair[1] in parameters and pair[0] not in parameters]
     return () if name in _UNLIKE_TORCH else tuple(name for pair in pairs for name in pair)

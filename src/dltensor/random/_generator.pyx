@@ -329,13 +329,15 @@ cdef class Generator:
             assign(target, result, func)
         return result if out is None else out
 
-    def random(self, shape=(), *, dtype=None, out=None, device=None):
+    def random(self, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [0, 1).
 
         Parameters
         ----------
         shape : int or sequence of int, default ()
             Shape of the tensor.
+        size : int or sequence of int, optional
+            NumPy's name of `shape`.
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64.
         out : writable tensor, optional
@@ -364,13 +366,14 @@ cdef class Generator:
         >>> dl.random.Generator(1).random(2, dtype="float64")
         Tensor([0.89468472, 0.71126808], shape=(2,), device=cpu, dtype=float64)
         """
+        shape = shape if size is None else size
         cdef DrawOptions how
         how.count = 0
         cdef Tensor target = _target(out, "random")
         dtype = _checked(UNIT, dtype, "float32", target, "random")
         return self._draw(UNIT, &how, shape, dtype, out, target, device, "random")
 
-    def uniform(self, low=0.0, high=1.0, shape=(), *, dtype=None, out=None, device=None):
+    def uniform(self, low=0.0, high=1.0, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [low, high).
 
         Parameters
@@ -379,7 +382,7 @@ cdef class Generator:
             Lower bound, which is a possible value.
         high : float, default 1.0
             Upper bound, which is not.
-        {Generator.random: shape}
+        {Generator.random: shape, size}
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64. Values are computed in float64 and rounded once.
         {Generator.random: out, device}
@@ -405,6 +408,7 @@ cdef class Generator:
         Tensor([0.78051835, 0.7893694 , 0.1714519 ],
                shape=(3,), device=cpu, dtype=float32)
         """
+        shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "uniform")
         dtype = _checked(UNIFORM, dtype, "float32", target, "uniform")
@@ -418,7 +422,7 @@ cdef class Generator:
         how.below = _below(last, dtype)
         return self._draw(UNIFORM, &how, shape, dtype, out, target, device, "uniform")
 
-    def integers(self, low, high=None, shape=(), *, dtype=None, endpoint=False, out=None,
+    def integers(self, low, high=None, shape=(), *, size=None, dtype=None, endpoint=False, out=None,
                  device=None):
         """Draw integers of which each is equally likely.
 
@@ -428,7 +432,7 @@ cdef class Generator:
             Lowest integer; without `high`, the bound above integers that begin at 0.
         high : int, optional
             Bound above, which is not drawn.
-        {Generator.random: shape}
+        {Generator.random: shape, size}
         dtype : dtype_like, default int64
             An integer dtype of 8 to 64 bits.
         endpoint : bool, default False
@@ -455,6 +459,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).integers(0, 100, 4)
         Tensor([89, 89, 58, 71], shape=(4,), device=cpu, dtype=int64)
         """
+        shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "integers")
         dtype = _checked(INTEGERS, dtype, "int64", target, "integers")
@@ -476,7 +481,7 @@ cdef class Generator:
         how.reject = (_NARROW if count <= _NARROW else _WIDE) % count
         return self._draw(INTEGERS, &how, shape, dtype, out, target, device, "integers")
 
-    def normal(self, mean=0.0, std=1.0, shape=(), *, dtype=None, out=None, device=None):
+    def normal(self, mean=0.0, std=1.0, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of a normal distribution.
 
         Parameters
@@ -485,7 +490,7 @@ cdef class Generator:
             Mean.
         std : float, default 1.0
             Standard deviation, at least 0.
-        {Generator.random: shape, dtype, out, device}
+        {Generator.random: shape, size, dtype, out, device}
 
         Returns
         -------
@@ -504,6 +509,7 @@ cdef class Generator:
         Tensor([10.760801 ,  9.407444 ,  9.5015335],
                shape=(3,), device=cpu, dtype=float32)
         """
+        shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "normal")
         dtype = _checked(NORMAL, dtype, "float32", target, "normal")
@@ -513,14 +519,14 @@ cdef class Generator:
                              f"std={std}")
         return self._draw(NORMAL, &how, shape, dtype, out, target, device, "normal")
 
-    def exponential(self, scale=1.0, shape=(), *, dtype=None, out=None, device=None):
+    def exponential(self, scale=1.0, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of an exponential distribution.
 
         Parameters
         ----------
         scale : float, default 1.0
             Mean, at least 0.
-        {Generator.random: shape, dtype, out, device}
+        {Generator.random: shape, size, dtype, out, device}
 
         Returns
         -------
@@ -539,6 +545,7 @@ cdef class Generator:
         Tensor([0.23248535, 0.22256774, 1.0698066 ],
                shape=(3,), device=cpu, dtype=float32)
         """
+        shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "exponential")
         dtype = _checked(EXPONENTIAL, dtype, "float32", target, "exponential")
@@ -643,7 +650,7 @@ cdef class Generator:
         check_computes(target, "shuffle")
         assign(target, take(target, self._permutation(target.impl.dl.shape[0], "shuffle"), axis=0), "shuffle")
 
-    def choice(self, x, /, shape=(), *, replace=True, p=None):
+    def choice(self, x, /, shape=(), *, size=None, replace=True, p=None):
         """Draw from integers, or from the entries of a tensor along its first axis.
 
         Parameters
@@ -651,6 +658,8 @@ cdef class Generator:
         {Generator.permutation: x}
         shape : int or sequence of int, default ()
             Shape of the result before the other axes of `x`.
+        size : int or sequence of int, optional
+            NumPy's name of `shape`.
         replace : bool, default True
             Whether an entry may be drawn several times.
         p : array_like or nested sequence of numbers, optional
@@ -682,6 +691,7 @@ cdef class Generator:
         >>> rng.choice(dl.asarray([10, 20, 30]), 3, p=[0, 1, 0]).tolist()
         [20, 20, 20]
         """
+        shape = shape if size is None else size
         entries, replace = None, bool(replace)
         if hasattr(type(x), "__index__") and not hasattr(type(x), "shape"):
             n = _count(x, "choice")
