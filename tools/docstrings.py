@@ -13,6 +13,8 @@ import sys
 from numpydoc.validate import validate
 
 import dltensor as dl
+from dltensor._spellings.functions import METHODS
+from dltensor._spellings.functions import __all__ as ALIASES
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
 # Not demanded: GL02, compiled docstrings do not keep the layout of the source; ES01, one line may say everything; SA01,
@@ -22,6 +24,8 @@ EXCLUDED = {"GL02", "ES01", "SA01", "RT01"}
 OF_EXCEPTIONS = {"PR01", "PR02", "EX01"}
 # Signatures of enumerations and exceptions are those of their base class.
 OF_ENUMERATIONS = {"PR01", "PR02"}
+# Names of NumPy and PyTorch: their docstrings name the call that has the parameters.
+SPELLED = {f"dltensor.{name}" for name in ALIASES} | {f"dltensor.Tensor.{name}" for name in METHODS}
 
 
 def public():
@@ -32,12 +36,15 @@ def public():
             if not callable(thing):
                 continue
             full = f"{module.__name__}.{name}"
+            if full in SPELLED:
+                continue
             yield full, thing
             if isinstance(thing, type) and not issubclass(thing, (BaseException, enum.Enum, tuple)):
                 for key, member in vars(thing).items():
                     # The class documents the attributes that are slots.
                     attribute = inspect.isdatadescriptor(member) and not inspect.ismemberdescriptor(member)
-                    if not key.startswith("_") and (callable(member) or attribute):
+                    shown = not key.startswith("_") and f"{full}.{key}" not in SPELLED
+                    if shown and (callable(member) or attribute):
                         yield f"{full}.{key}", member
 
 

@@ -31,8 +31,8 @@ inline PublicFunction* public_function_of(PyObject* self) { return static_cast<P
 inline PyObject* renamed_keyword(const PublicFunction* here, PyObject* keyword) {
   for (Py_ssize_t i = 0; i < here->renaming_count; i++) {
     PyObject* const spelling = here->renamings[i].spelling;
-    if (keyword == spelling || (PyUnicode_GET_LENGTH(keyword) == PyUnicode_GET_LENGTH(spelling) &&
-                                PyUnicode_Compare(keyword, spelling) == 0))
+    if (keyword == spelling ||
+        (PyUnicode_GET_LENGTH(keyword) == PyUnicode_GET_LENGTH(spelling) && PyUnicode_Compare(keyword, spelling) == 0))
       return here->renamings[i].name;
   }
   return keyword;

@@ -274,7 +274,7 @@ def _quantile(a, q, axis=None, method="linear", keepdims=False):
 
 
 def _scan(function):
-    return lambda a, axis=None, dtype=None, out=None: function(asarray(a), axis, dtype, out)
+    return lambda a, axis=None, dtype=None, out=None: function(asarray(a), axis, dtype, out=out)
 
 
 def _nan_sum(a, axis=None, dtype=None, out=None, keepdims=False):

@@ -234,7 +234,7 @@ def nanprod(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
     return reduce.prod(_without_nan(x, 1.0), axis=axis, dtype=dtype, keepdims=keepdims, out=out)
 
 
-def nancumsum(x, /, axis=None, dtype=None, out=None):
+def nancumsum(x, /, axis=None, dtype=None, *, out=None):
     """Return the running sums of the elements, with 0 for NaN.
 
     {scan.cumsum: Parameters, Returns, Raises}
@@ -248,7 +248,7 @@ def nancumsum(x, /, axis=None, dtype=None, out=None):
     >>> dl.nancumsum([2.0, dl.nan, 3.0]).tolist()
     [2.0, 2.0, 5.0]
     """
-    return cumsum(_without_nan(reduce.computable(x, "nancumsum"), 0.0), axis, dtype, out)
+    return cumsum(_without_nan(reduce.computable(x, "nancumsum"), 0.0), axis, dtype, out=out)
 
 
 def cov(m, /, y=None, rowvar=True, *, correction=1):

@@ -77,7 +77,8 @@ inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyOb
 
 inline PyObject* call_reduction(int reduction, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   if (count != 1 && count != 2)
-    return PyErr_Format(PyExc_TypeError, "%s: expected 1 or 2 positional arguments, x and axis, got %zd; give the rest by keyword",
+    return PyErr_Format(PyExc_TypeError,
+                        "%s: expected 1 or 2 positional arguments, x and axis, got %zd; give the rest by keyword",
                         reduction_table[reduction].name, count);
   ReduceArguments parsed{};
   parsed.x = arguments[0];

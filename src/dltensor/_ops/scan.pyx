@@ -256,7 +256,7 @@ def cumulative_min(x, /, axis=None, *, out=None):
 # -- NumPy's names, where no axis means all elements in C order --------------------------------------------------------
 
 
-def cumsum(x, /, axis=None, dtype=None, out=None):
+def cumsum(x, /, axis=None, dtype=None, *, out=None):
     """Return the running sums along an axis, as `cumulative_sum` does, or of all elements in C order.
 
     Parameters
@@ -288,7 +288,7 @@ def cumsum(x, /, axis=None, dtype=None, out=None):
     return _accumulate(SUM, elements, axis, dtype, False, out, False, "cumsum")
 
 
-def cumprod(x, /, axis=None, dtype=None, out=None):
+def cumprod(x, /, axis=None, dtype=None, *, out=None):
     """Return the running products along an axis, as `cumulative_prod` does, or of all elements in C order.
 
     Parameters
