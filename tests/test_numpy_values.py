@@ -8,6 +8,7 @@ from numpy_twins import HERE, IN_NUMPY, same
 import dltensor as dl
 
 CALLS = """
+unique(none,axis=0) unique(none) unique(none,True,True,True) fmod(i,3) fmod(2.5,x) fmax(0.0,special) heaviside(0.5,x)
 exp2(x) exp2(i) cbrt(x) cbrt(i) cbrt(special) cbrt(-0.0) sinc(x) sinc(i) sinc(0.0) angle(x) angle(z) angle(special)
 heaviside(x,0.5) heaviside([-1,0,2],[1,2,3]) heaviside(special,1.0) fmax(x,y) fmax(special,1.0) fmin(special,0.5)
 fmin(i,i2) fmod(x,y) fmod([-7,7,5],[3,-3,2]) fmod(special,2.0) fmod(5.5,-2) modf(x) modf(special) modf(-0.5) modf(i)
@@ -44,8 +45,9 @@ HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.na
 
 
 def evaluated(call, module, names):
-    holes = dl.asarray(HOLES) if module is dl else HOLES
-    return eval(f"module.{call}", {**names, "module": module, "holes": holes, "nan": float("nan")})
+    more = {"holes": HOLES, "none": np.zeros((0, 3))}
+    more = {name: dl.asarray(array) for name, array in more.items()} if module is dl else more
+    return eval(f"module.{call}", {**names, **more, "module": module, "nan": float("nan")})
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

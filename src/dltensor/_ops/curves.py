@@ -179,7 +179,7 @@ def _derivative(f, axis, step):
     if size < 2 or step.ndim not in (0, 1) or (step.ndim == 1 and step.size != size):
         raise ValueError(f"gradient: axis {axis} of {size} elements needs 2, and one distance or {size} places")
     f = moveaxis(f, axis, -1)
-    places = ops.multiply(arange(size).to(f.device), step) if step.ndim == 0 else step
+    places = ops.multiply(arange(size).to(f.device), step.item()) if step.ndim == 0 else step
     wide = astype(places, "float64")
     gaps = ops.subtract(wide[1:], wide[:-1])
     slopes = ops.divide(ops.subtract(f[..., 1:], f[..., :-1]), astype(gaps, _real_dtype(f)))

@@ -188,13 +188,23 @@ def heaviside(x1, x2, /):
     >>> dl.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
     [0.0, 0.5, 1.0]
     """
-    x1, x2 = broadcast_arrays(real_of(x1, "heaviside"), real_of(x2, "heaviside"))
+    x1, x2 = _pair(x1, x2, real_of, "heaviside")
     step = astype(ops.greater(x1, 0), x1.dtype)
     return where(ops.equal(x1, 0), x2, where(ops.isnan(x1), x1, step))
 
 
+def _pair(x1, x2, read, func):
+    """Two operands as tensors of one shape; a number is on the device of the other one."""
+    a, b = read(x1, func), read(x2, func)
+    if isinstance(x1, (int, float, complex)):
+        a = a.to(b.device)
+    elif isinstance(x2, (int, float, complex)):
+        b = b.to(a.device)
+    return broadcast_arrays(a, b)
+
+
 def _ignoring_nan(x1, x2, choose, func):
-    x1, x2 = broadcast_arrays(reduce.computable(x1, func), reduce.computable(x2, func))
+    x1, x2 = _pair(x1, x2, reduce.computable, func)
     result = choose(x1, x2)
     if not isdtype(result.dtype, ("real floating", "complex floating")):
         return result
@@ -272,6 +282,7 @@ def fmod(x1, x2, /):
     >>> dl.fmod([-7, 7], 3).tolist()
     [-1, 1]
     """
+    x1, x2 = _pair(x1, x2, reduce.computable, "fmod")
     rest = ops.remainder(ops.abs(x1), ops.abs(x2))
     if isdtype(rest.dtype, "real floating"):
         return ops.copysign(rest, x1)

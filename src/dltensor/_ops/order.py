@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distinct elements, sets of them, orders by several keys and bins, as in NumPy: composed of sorts. No loops here."""
 
+from math import prod
+
 from .._core.convert import asarray
 from .._core.indexing import axis_of, integer_of, sequence_of
 from . import elementwise as ops
@@ -72,7 +74,7 @@ def unique(x, /, return_index=False, return_inverse=False, return_counts=False, 
     else:
         axis = axis_of(axis, x.ndim, "unique")
         rows = moveaxis(x, axis, 0)
-        rows = reshape(rows, (rows.shape[0], -1))
+        rows = reshape(rows, (rows.shape[0], prod(rows.shape[1:])))
     order = _row_order(rows)
     ranked = rows[order]
     new = _is_new(ranked)
