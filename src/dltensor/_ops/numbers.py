@@ -129,7 +129,7 @@ def sinc(x, /):
     """
     x = floats_of(x, "sinc")
     y = ops.multiply(x, pi)
-    return where(ops.equal(y, 0), astype(asarray(1), y.dtype), ops.divide(ops.sin(y), y))
+    return where(ops.equal(y, 0), 1.0, ops.divide(ops.sin(y), y))
 
 
 def angle(x, /):
@@ -317,7 +317,7 @@ def modf(x, /):
     """
     x = real_of(x, "modf")
     whole = ops.trunc(x)
-    rest = where(ops.isinf(x), astype(asarray(0), x.dtype), ops.subtract(x, whole))
+    rest = where(ops.isinf(x), 0.0, ops.subtract(x, whole))
     return ops.copysign(rest, x), whole
 
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that are composed of others give on a CUDA tensor what they give on the host, on its device."""
+
+import numpy as np
+import pytest
+from numpy_twins import same
+
+import dltensor as dl
+
+pytestmark = pytest.mark.usefixtures("loaded")
+
+X = np.array([[1.0, -2.5, 3.0], [4.0, 0.5, -6.0]], dtype=np.float32)
+CALLS = """
+pad(x,1) pad(x,2,"wrap") split(x,2)[1] diag(x[0]) diagonal(x) rot90(x) insert(x,1,9.0,axis=1) delete(x,[0],axis=1)
+append(x,x,axis=0) vstack((x,x)) argwhere(x>0) sliding_window_view(x,2,axis=1) trim_zeros(x[0]) cbrt(x) sinc(x)
+angle(x) heaviside(x,0.5) fmax(x,0.0) fmin(0.0,x) fmod(x,2.0) nan_to_num(x) sigmoid(x) softplus(x) relu(x) modf(x)
+exp2(x) percentile(x,50) nanmedian(x,axis=0) nanprod(x) nancumsum(x) cov(x) corrcoef(x) trace(x) unique(x)
+unique(x,axis=0) setdiff1d(x,x[0]) lexsort((x[0],x[1])) partition(x,1) trapezoid(x) gradient(x) convolve(x[0],x[1])
+correlate(x[0],x[1]) one_hot([0,2]) masked_fill(x,x>0,2.0) clamp_min(x,0.5) absolute(x) cumsum(x) dot(x[0],x[1])
+gather(x,1,x[:,:1].astype("int64")*0)
+"""
+
+
+@pytest.mark.parametrize("call", CALLS.split())
+def test_a_composed_function_computes_on_the_device(call):
+    on_device = eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X).to("cuda")})
+    same(on_device, eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X)}))
+    for one in on_device if isinstance(on_device, (tuple, list)) else [on_device]:
+        assert "one_hot" in call or str(one.device) == "cuda:0"
