@@ -13,13 +13,15 @@ cdef extern from "Python.h":
 
 
 cdef class Missing:
-    """Descriptor of an attribute that Tensor does not have: its AttributeError says what to write."""
+    """Descriptor of an attribute that Tensor does not have: the AttributeError of a tensor says what to write."""
     cdef str name, answer
 
     def __cinit__(self, str name, str answer):
         self.name, self.answer = name, answer
 
     def __get__(self, instance, owner):
+        if instance is None:  # tools go through the names of a class
+            return self
         raise AttributeError(f"Tensor has no {self.name}; {self.answer}", name=self.name, obj=instance)
 
     def __repr__(self):
