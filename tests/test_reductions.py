@@ -745,8 +745,7 @@ def test_methods_are_the_functions():
 
 
 def test_methods_have_the_parameters_and_the_text_of_their_row():
-    methods = [name for name in REDUCTIONS if name != "count_nonzero"]  # which NumPy's arrays do not have either
-    assert not hasattr(dl.Tensor, "count_nonzero")
+    methods = [name for name in REDUCTIONS if name != "count_nonzero"]  # a spelling, which calls the function
     for name in methods:
         method, row = getattr(dl.Tensor, name), REDUCTIONS[name]
         assert list(inspect.signature(method).parameters) == ["self", "axis", "keepdims", "out", *row["takes"]]
@@ -806,7 +805,7 @@ READ_ONLY.flags.writeable = False
          "sum: 9223372036854775808 is outside"),
         (lambda: dl.sum(dl.zeros(2, dtype="uint8"), initial=-1), OverflowError, "sum: -1 is outside uint64"),
         (lambda: dl.sum(dl.zeros(2), dtype="int8", initial=128), OverflowError, "sum: 128 is outside int8"),
-        (lambda: dl.sum(X, 0), TypeError, "sum: expected 1 positional argument, got 2; give axis and the rest"),
+        (lambda: dl.sum(X, 0, None), TypeError, "sum: expected 1 or 2 positional arguments, x and axis, got 3"),
         (lambda: dl.sum(X, ddof=1), TypeError, "sum: there is no parameter 'ddof'"),
         (lambda: dl.max(X, dtype="int8"), TypeError, "max: there is no parameter 'dtype'"),
         (lambda: dl.sum("12"), TypeError, "sum: expected a tensor"),

@@ -119,15 +119,15 @@ ARGUMENTS = [
     lambda x: (x, slice(None, None, -1)),
 ]
 KEYWORDS = [{}, {"axis": 0}, {"axis": -1}, {"k": 1}]
-# What was in memory, addresses, and findings about strides.
-OTHERWISE = {"empty", "empty_like", "wrap", "validate"}
+# What was in memory, addresses, bytes of a buffer, and findings about strides.
+OTHERWISE = {"empty", "empty_like", "frombuffer", "wrap", "validate"}
 
 
 def functions():
     """What takes tensors: functions of the package, of linalg and fft, and methods."""
     places = [("", dl), ("linalg.", dl.linalg), ("fft.", dl.fft)]
     found = {prefix + name: getattr(place, name) for prefix, place in places for name in place.__all__}
-    found |= {f"Tensor.{name}": getattr(dl.Tensor, name) for name in dir(dl.Tensor) if not name.startswith("__")}
+    found |= {f"Tensor.{name}": getattr(dl.Tensor, name, None) for name in dir(dl.Tensor) if not name.startswith("__")}
     found |= {f"Tensor.{name}": getattr(dl.Tensor, name) for name in ("__getitem__", "__matmul__", "__add__")}
     return {
         name: one

@@ -20,8 +20,6 @@ cdef class Missing:
         self.name, self.answer = name, answer
 
     def __get__(self, instance, owner):
-        if instance is None:  # tools go through the names of a class
-            return self
         raise AttributeError(f"Tensor has no {self.name}; {self.answer}", name=self.name, obj=instance)
 
     def __repr__(self):
