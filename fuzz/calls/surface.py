@@ -260,9 +260,9 @@ def entries():
             if isinstance(thing, type):
                 made = entries_of_class(prefix if thing.__name__ in CLASSES else "", thing)
             else:
-                own = thing.__name__
+                own = thing.__name__  # other names of the same function are not called apart
                 nodes = next((s.functions[own] for s in stubs_for(thing) if own in s.functions), None)
-                made = [entry_of(prefix + name, thing, nodes)]
+                made = [entry_of(prefix + (own if getattr(module, own, None) is thing else name), thing, nodes)]
             found.update((entry.name, entry) for entry in made)
     found["adapt"] = found["adapt"]._replace(returns=type(dl.adapt(b"")).__name__)  # its stub says no more than object
     return [found[name] for name in sorted(found) if not excluded(name)]
