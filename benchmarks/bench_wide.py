@@ -3,7 +3,7 @@
 
 Run: python benchmarks/bench_wide.py [part of a row's name ...] [--threads 2] [--quick 200] [--check] [--json FILE]
 
-The other benchmarks have rows that somebody thought of; this one multiplies, so that a shape that nobody thought of is
+The rows of the other benchmarks were chosen; this one multiplies, so that shapes that were not thought of are
 measured too. It prints each row that takes longer than 1/0.8 of a peer's time, and a summary of each family. `--check`
 compares the values of each row with NumPy's or torch's, and times nothing; `--quick N` takes N rows by chance.
 """
