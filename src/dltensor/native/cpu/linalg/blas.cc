@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/linalg/gemm.h"
