@@ -27,7 +27,8 @@ unique(mask) unique([1.5,nan,nan,0.0],return_counts=True) unique([[1,2],[1,2]],T
 intersect1d([3,1,2,2],[2,3,5]) intersect1d(i,i2) union1d(i,i2) union1d([1],[2.5]) setdiff1d(i,i2) setxor1d(i,i2)
 setdiff1d([],[1]) lexsort((i[0],i2[0])) lexsort(i) lexsort(([1,1,0],[2,2,2])) lexsort((i,i2),axis=0)
 digitize(x,[-1.0,0.0,1.0]) digitize(v,[0.0,0.5],right=True) digitize(v,[1.0,0.0,-1.0]) digitize(v,[1.0,0.0],True)
-digitize([1,2],[1,2]) select([x>0,x<-1],[x,-x],9) select([i>3],[i]) select([x>0,x>-1],[1,2])
+digitize([1,2],[1,2]) digitize([2.0,1.0,0.5,0.0],[2.0,1.0,0.0]) digitize([2.0,1.0,0.5,0.0],[2.0,1.0,0.0],True) cov([])
+fmod(low,3) fmod(low,-3) fmod(low,-1) gradient(special) gradient([1.0,2.0]) gradient([1.0,2.0],3.0) select([x>0,x<-1],[x,-x],9) select([i>3],[i]) select([x>0,x>-1],[1,2])
 interp(v,[0.0,1.0],[10.0,20.0]) interp(x,ascending,v) interp(0.5,[0,1],[3,4]) interp(v,[0.0],[5.0])
 interp(v,ascending,v,-9,9) interp([0.0,1.0,nan],[0.0,1.0],[2.0,3.0]) interp([1.0,2.0],[1.0,1.0,2.0],[5.0,6.0,7.0])
 trapezoid(v) trapezoid(x) trapezoid(x,axis=0) trapezoid(x,dx=0.5) trapezoid(x,four) trapezoid(x,y,axis=0)
@@ -45,7 +46,7 @@ HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.na
 
 
 def evaluated(call, module, names):
-    more = {"holes": HOLES, "none": np.zeros((0, 3))}
+    more = {"holes": HOLES, "none": np.zeros((0, 3)), "low": np.array([-128, -127, 127, 0, 5, -5], np.int8)}
     more = {name: dl.asarray(array) for name, array in more.items()} if module is dl else more
     return eval(f"module.{call}", {**names, **more, "module": module, "nan": float("nan")})
 
@@ -63,6 +64,14 @@ def test_a_float_dtype_stays(name, dtype):
         assert dl.hanning(3).dtype == dl.float32
     else:
         assert getattr(dl, name)(dl.ones(3, dtype=dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["fmax", "fmin", "fmod", "heaviside"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8"])
+def test_a_number_beside_a_tensor_does_not_widen_it(name, dtype):
+    x = dl.ones(2, dtype=dtype)
+    wanted = "float32" if name == "heaviside" and dtype == "int8" else dtype
+    assert getattr(dl, name)(x, 2).dtype == getattr(dl, name)(2, x).dtype == wanted
 
 
 def test_a_cube_root_is_the_nearest_number():

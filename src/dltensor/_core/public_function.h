@@ -45,6 +45,12 @@ inline PyObject* renamed_keywords(const PublicFunction* here, PyObject* keywords
   for (Py_ssize_t k = 0; k < count; k++) {
     PyObject* const name = renamed_keyword(here, PyTuple_GET_ITEM(keywords, k));
     if (name == PyTuple_GET_ITEM(keywords, k)) continue;
+    // Both spellings of a parameter: the function refuses the one that it does not know.
+    const int is_there = PySequence_Contains(keywords, name);
+    if (is_there != 0) {
+      PyErr_Clear();
+      continue;
+    }
     if (!renamed) {
       renamed = PyTuple_New(count);
       if (!renamed) return PyErr_Clear(), nullptr;  // the call then refuses the keyword

@@ -9,7 +9,7 @@ from . import reduce
 from .arrays import sliding_window_view
 from .casting import astype, where
 from .contractions import vecdot
-from .creation import arange, zeros
+from .creation import zeros
 from .dtypes import isdtype
 from .manipulation import concat, flip, moveaxis, reshape
 from .numbers import floats_of, real_of
@@ -179,8 +179,12 @@ def _derivative(f, axis, step):
     if size < 2 or step.ndim not in (0, 1) or (step.ndim == 1 and step.size != size):
         raise ValueError(f"gradient: axis {axis} of {size} elements needs 2, and one distance or {size} places")
     f = moveaxis(f, axis, -1)
-    places = ops.multiply(arange(size).to(f.device), step.item()) if step.ndim == 0 else step
-    wide = astype(places, "float64")
+    if step.ndim == 0:
+        distance = step.item()
+        first, last = ops.subtract(f[..., 1:2], f[..., :1]), ops.subtract(f[..., -1:], f[..., -2:-1])
+        middle = ops.divide(ops.subtract(f[..., 2:], f[..., :-2]), 2 * distance)
+        return moveaxis(concat((ops.divide(first, distance), middle, ops.divide(last, distance)), axis=-1), -1, axis)
+    wide = astype(step, "float64")
     gaps = ops.subtract(wide[1:], wide[:-1])
     slopes = ops.divide(ops.subtract(f[..., 1:], f[..., :-1]), astype(gaps, _real_dtype(f)))
     left, right = gaps[:-1], gaps[1:]

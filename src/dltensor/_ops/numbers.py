@@ -10,6 +10,7 @@ from .arguments import written
 from .casting import astype, where
 from .dtypes import finfo, isdtype
 from .manipulation import broadcast_arrays
+from .promotion import result_type
 from .reduce import dtype_of_statistic
 
 __all__ = [
@@ -188,23 +189,24 @@ def heaviside(x1, x2, /):
     >>> dl.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
     [0.0, 0.5, 1.0]
     """
-    x1, x2 = _pair(x1, x2, real_of, "heaviside")
+    x1, x2 = (real_of(x, "heaviside") for x in _pair(x1, x2, "heaviside"))
     step = astype(ops.greater(x1, 0), x1.dtype)
     return where(ops.equal(x1, 0), x2, where(ops.isnan(x1), x1, step))
 
 
-def _pair(x1, x2, read, func):
-    """Two operands as tensors of one shape; a number is on the device of the other one."""
-    a, b = read(x1, func), read(x2, func)
-    if isinstance(x1, (int, float, complex)):
-        a = a.to(b.device)
-    elif isinstance(x2, (int, float, complex)):
-        b = b.to(a.device)
-    return broadcast_arrays(a, b)
+def _pair(x1, x2, func):
+    """Two operands as tensors of one shape; a number beside a tensor has the dtype and the device of their results."""
+    numbers = [isinstance(x, (int, float, complex)) for x in (x1, x2)]
+    if sum(numbers) == 1:
+        other = reduce.computable(x2 if numbers[0] else x1, func)
+        number = x1 if numbers[0] else x2
+        number = asarray(number, dtype=result_type(other, number), device=other.device)
+        return broadcast_arrays(*((number, other) if numbers[0] else (other, number)))
+    return broadcast_arrays(reduce.computable(x1, func), reduce.computable(x2, func))
 
 
 def _ignoring_nan(x1, x2, choose, func):
-    x1, x2 = _pair(x1, x2, reduce.computable, func)
+    x1, x2 = _pair(x1, x2, func)
     result = choose(x1, x2)
     if not isdtype(result.dtype, ("real floating", "complex floating")):
         return result
@@ -282,11 +284,15 @@ def fmod(x1, x2, /):
     >>> dl.fmod([-7, 7], 3).tolist()
     [-1, 1]
     """
-    x1, x2 = _pair(x1, x2, reduce.computable, "fmod")
-    rest = ops.remainder(ops.abs(x1), ops.abs(x2))
-    if isdtype(rest.dtype, "real floating"):
-        return ops.copysign(rest, x1)
-    return where(ops.less(x1, 0), ops.negative(rest), rest) if isdtype(rest.dtype, "signed integer") else rest
+    x1, x2 = _pair(x1, x2, "fmod")
+    if isdtype(result_type(x1, x2), "real floating"):
+        return ops.copysign(ops.remainder(ops.abs(x1), ops.abs(x2)), x1)
+    rest = ops.remainder(x1, x2)
+    if not isdtype(rest.dtype, "signed integer"):
+        return rest
+    # The sign of the divisor becomes that of the dividend; the smallest integer has no magnitude.
+    other_sign = ops.logical_and(ops.not_equal(rest, 0), ops.not_equal(ops.less(x1, 0), ops.less(x2, 0)))
+    return where(other_sign, ops.subtract(rest, x2), rest)
 
 
 def modf(x, /):

@@ -354,11 +354,12 @@ def digitize(x, bins, /, right=False):
     bins = asarray(bins)
     if bins.ndim != 1:
         raise ValueError(f"digitize: bins must have one dimension, got shape {bins.shape}")
+    side = "left" if right else "right"
     if not bool(reduce.any(ops.less(bins[1:], bins[:-1]))):
-        return searchsorted(bins, x, "left" if right else "right")
+        return searchsorted(bins, x, side)
     if bool(reduce.any(ops.greater(bins[1:], bins[:-1]))):
         raise ValueError("digitize: bins must ascend or descend; sort() them")
-    return ops.subtract(bins.size, searchsorted(flip(bins), x, "right" if right else "left"))
+    return ops.subtract(bins.size, searchsorted(flip(bins), x, side))
 
 
 def put_along_axis(x, indices, values, /, axis=-1):

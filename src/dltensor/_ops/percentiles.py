@@ -295,7 +295,7 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
     wide = astype(rows, "complex128" if isdtype(dtype, "complex floating") else "float64")
     wide = ops.subtract(wide, reduce.mean(wide, axis=1, keepdims=True))
     products = matmul(wide, ops.conj(wide).T)
-    result = astype(ops.divide(products, float(rows.shape[1] - correction)), dtype)
+    result = astype(ops.divide(products, max(float(rows.shape[1] - correction), 0.0)), dtype)
     return reshape(result, ()) if result.size == 1 else result
 
 
