@@ -119,7 +119,7 @@ ARGUMENTS = [
     lambda x: (x, slice(None, None, -1)),
 ]
 KEYWORDS = [{}, {"axis": 0}, {"axis": -1}, {"k": 1}]
-# What was in memory, addresses, bytes of a buffer, and findings about strides.
+# Results of uninitialised memory, addresses, bytes of a buffer, and findings about strides.
 OTHERWISE = {"empty", "empty_like", "frombuffer", "wrap", "validate"}
 
 

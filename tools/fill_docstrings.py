@@ -292,7 +292,7 @@ def main():
         read = declarations(source.resolve()) if source.suffix == ".pyx" else set()
         declared |= read
         changed = max((file.stat().st_mtime_ns for file in read), default=0)
-        # What is unchanged is not compiled again.
+        # An unchanged file is not compiled again.
         if not target.exists() or target.read_text() != new or target.stat().st_mtime_ns < changed:
             target.write_text(new)
     if options.depfile:

@@ -32,8 +32,6 @@ from ._core.views import _rebuild
 from ._ops.arguments import data_ptr
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
-from ._ops.arrays import *  # noqa: F403
-from ._ops.arrays import __all__ as _ARRAYS
 from ._ops.casting import astype, cast, clip, copy, fill, where
 from ._ops.closeness import allclose, array_equal, isclose
 from ._ops.contractions import dot, tensordot, vecdot
@@ -54,11 +52,15 @@ from ._ops.creation import (
 )
 from ._ops.curves import *  # noqa: F403
 from ._ops.curves import __all__ as _CURVES
+from ._ops.diagonals import *  # noqa: F403
+from ._ops.diagonals import __all__ as _DIAGONALS
 from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
 from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
 from ._ops.elementwise import OPS
 from ._ops.elementwise import __all__ as _OPERATIONS
+from ._ops.joining import *  # noqa: F403
+from ._ops.joining import __all__ as _JOINING
 from ._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -83,8 +85,12 @@ from ._ops.numbers import *  # noqa: F403
 from ._ops.numbers import __all__ as _NUMBERS
 from ._ops.order import *  # noqa: F403
 from ._ops.order import __all__ as _ORDER
+from ._ops.padding import *  # noqa: F403
+from ._ops.padding import __all__ as _PADDING
 from ._ops.percentiles import *  # noqa: F403
 from ._ops.percentiles import __all__ as _PERCENTILES
+from ._ops.positions import *  # noqa: F403
+from ._ops.positions import __all__ as _POSITIONS
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.quantiles import histogram, median, quantile
 from ._ops.reduce import *  # noqa: F403  one name per row of reductions.h
@@ -127,7 +133,10 @@ from ._spellings.functions import __all__ as _SPELLINGS  # noqa: E402
 __all__ = [
     *DTYPES,
     *_OPERATIONS,
-    *_ARRAYS,
+    *_DIAGONALS,
+    *_JOINING,
+    *_PADDING,
+    *_POSITIONS,
     *_SPELLINGS,
     *_CURVES,
     *_NUMBERS,

@@ -6,13 +6,13 @@ from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of
 from . import elementwise as ops
 from . import reduce
-from .arrays import sliding_window_view
 from .casting import astype, where
 from .contractions import vecdot
 from .creation import zeros
 from .dtypes import isdtype
 from .manipulation import concat, flip, moveaxis, reshape
 from .numbers import floats_of, real_of
+from .padding import sliding_window_view
 from .promotion import result_type
 from .search import searchsorted
 

@@ -7,11 +7,11 @@ from .._core.convert import asarray
 from .._core.indexing import axis_of, integer_of, sequence_of
 from . import elementwise as ops
 from . import reduce
-from .arrays import unravel_index
 from .casting import astype, where
 from .creation import arange, full, zeros
 from .dtypes import isdtype
 from .manipulation import concat, expand_dims, flip, moveaxis, reshape
+from .positions import unravel_index
 from .promotion import result_type
 from .scan import cumsum
 from .search import searchsorted

@@ -5,8 +5,8 @@ from .._core.convert import asarray
 from .._core.indexing import axes_of
 from . import elementwise as ops
 from . import reduce
-from .arrays import diagonal
 from .casting import astype, where
+from .diagonals import diagonal
 from .dtypes import isdtype
 from .manipulation import concat, expand_dims, permute_dims, reshape
 from .matmul import matmul
@@ -345,7 +345,7 @@ def trace(x, /, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     ----------
     x : array_like
         Tensor of at least two dimensions, or any object that supports DLPack.
-    {arrays.diagonal: offset, axis1, axis2}
+    {diagonals.diagonal: offset, axis1, axis2}
     dtype : dtype_like, optional
         Dtype of the result, as for `sum`.
     out : array_like, optional
@@ -356,7 +356,7 @@ def trace(x, /, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     Tensor
         Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
 
-    {arrays.diagonal: Raises}
+    {diagonals.diagonal: Raises}
 
     See Also
     --------

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences by exponents and windows of signals, as in NumPy: composed of element-wise functions. No loops here."""
+"""Arrays that are made: sequences by exponents, windows of signals, and elements of a buffer, as in NumPy."""
 
 from math import pi
 
+from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.indexing import integer_of
+from .._core.types import as_dtype
 from . import elementwise as ops
 from .casting import astype
 from .creation import full, linspace
 
 __all__ = [
-    "bartlett", "blackman", "geomspace", "hamming", "hanning", "logspace",
+    "bartlett", "blackman", "frombuffer", "geomspace", "hamming", "hanning", "logspace",
 ]  # fmt: skip
 
 
@@ -200,3 +202,55 @@ def bartlett(m, /):
         return full((max(m, 0),), 1.0)
     at = linspace(-1, 1, m, dtype="float64")
     return astype(ops.subtract(1.0, ops.abs(at)), "float32")
+
+
+def frombuffer(buffer, /, dtype=None, count=-1, offset=0):
+    """Return a tensor over the bytes of an object with the buffer protocol, without a copy.
+
+    Parameters
+    ----------
+    buffer : object
+        Contiguous memory: bytes, bytearray, memoryview, mmap and the like.
+    dtype : dtype_like, optional
+        Dtype of the elements; float32 by default.
+    count : int, default -1
+        Number of elements; -1 takes all.
+    offset : int, default 0
+        Bytes before the first element.
+
+    Returns
+    -------
+    Tensor
+        A view of one dimension, read-only if the buffer is.
+
+    Raises
+    ------
+    TypeError
+        `buffer` has no buffer protocol, or a number is not an integer.
+    ValueError
+        The bytes are fewer than asked for, or no whole elements.
+
+    Notes
+    -----
+    NumPy: ``numpy.frombuffer``, where float64 is the default. PyTorch: ``torch.frombuffer``.
+
+    Examples
+    --------
+    >>> dl.frombuffer(bytes([1, 0, 2, 0]), "int16").tolist()
+    [1, 2]
+    """
+    try:
+        raw = asarray(memoryview(buffer).cast("B"))
+    except TypeError:
+        raise TypeError(
+            f"frombuffer: expected an object with contiguous memory, got {type(buffer).__qualname__}"
+        ) from None
+    dtype = as_dtype("float32" if dtype is None else dtype, "frombuffer")
+    count, offset = integer_of(count, "count", "frombuffer"), integer_of(offset, "offset", "frombuffer")
+    size = raw.size - offset if count < 0 else count * dtype.itemsize
+    if not 0 <= offset <= raw.size or size > raw.size - offset or size % dtype.itemsize:
+        raise ValueError(
+            f"frombuffer: {raw.size} bytes from byte {offset} do not hold "
+            f"{'whole' if count < 0 else count} elements of {dtype}"
+        )
+    return raw[offset : offset + size].view(dtype)

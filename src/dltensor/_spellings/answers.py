@@ -120,7 +120,6 @@ OF_MODULE = {
     "std_mean": "write dl.std(t), dl.mean(t)",
     "stft": "write dl.fft.rfft(dl.sliding_window_view(x, n)[::step] * window)",
     "svd": "write dl.linalg.svd(t)",
-    "testing": "write numpy.testing with t.numpy()",
     "utils": "use PyTorch: dl.into(t, torch.Tensor)",
     "vander": "write x[:, None] ** dl.arange(n - 1, -1, -1)",
     "var_mean": "write dl.var(t), dl.mean(t)",

@@ -54,7 +54,7 @@ DLT_FN R round_quotient(Natural* size, int exponent, uint64_t count, double divi
   return from<R>(rounded_quotient(size, exponent, count, divisor, root, Form<R>::digits, Form<R>::lowest));
 }
 
-// The sign of an exact sum of n terms, which are replaced by their sum without overlaps.
+// The sign of an exact sum of n finite terms, which are replaced by their sum without overlaps.
 DLT_FN int sign_of_sum(double* terms, int n) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -75,7 +75,7 @@ DLT_FN int sign_of_sum(double* terms, int n) {
 // 2 where that would not be exact.
 DLT_FAR_FN int compare_moments(const double* states, int parts, double count, double divisor, bool root, double number) {
   const double size = root ? number * number : number, times = count * divisor;
-  if (fused(count, divisor, -times) != 0) return 2;
+  if (fused(count, divisor, -times) != 0 || !ops::isfinite(size * times)) return 2;
   double terms[22];
   int n = 0;
   const auto add = [&](double a, double b) {

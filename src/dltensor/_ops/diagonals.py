@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Diagonals of matrices and triangles of index arrays, as NumPy has them beyond the array API. No loops here."""
+
+from .._core.convert import asarray
+from .._core.indexing import axis_of, integer_of
+from .._core.views import as_strided as strided_view
+from . import elementwise as ops
+from .creation import arange, zeros
+from .manipulation import reshape
+from .take import nonzero
+
+__all__ = [
+    "diag", "diagflat", "diagonal", "tri", "tril_indices", "triu_indices",
+]  # fmt: skip
+
+
+def diagonal(x, /, offset=0, axis1=0, axis2=1):
+    """Return diagonals of the matrices in two dimensions.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of at least two dimensions, or any object that supports DLPack.
+    offset : int, default 0
+        Columns to the right of the main diagonal; negative below it.
+    axis1, axis2 : int, default 0 and 1
+        Dimensions of the rows and the columns.
+
+    Returns
+    -------
+    Tensor
+        A view with the other dimensions and, last, the diagonal. NumPy's is read-only.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or a number is not an integer.
+    ValueError
+        The axes are one dimension.
+    IndexError
+        An axis is out of range.
+
+    See Also
+    --------
+    linalg.diagonal : Diagonals of the last two dimensions.
+
+    Notes
+    -----
+    NumPy: ``numpy.diagonal``. PyTorch: ``torch.diagonal``.
+
+    Examples
+    --------
+    >>> dl.diagonal(dl.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    x, offset = asarray(x), integer_of(offset, "offset", "diagonal")
+    rows, columns = axis_of(axis1, x.ndim, "diagonal"), axis_of(axis2, x.ndim, "diagonal")
+    if rows == columns:
+        raise ValueError(f"diagonal: axis1 and axis2 must be two dimensions, got {axis1} and {axis2}")
+    below, right = max(-offset, 0), max(offset, 0)
+    count = max(min(x.shape[rows] - below, x.shape[columns] - right), 0)
+    rest = [d for d in range(x.ndim) if d not in (rows, columns)]
+    start = below * x.strides[rows] + right * x.strides[columns] if count else 0
+    shape = (*(x.shape[d] for d in rest), count)
+    return strided_view(x, shape, (*(x.strides[d] for d in rest), x.strides[rows] + x.strides[columns]), start)
+
+
+def diag(x, /, k=0):
+    """Return a diagonal of a matrix, or a matrix with a vector as diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrix or vector; any object that supports DLPack.
+    k : int, default 0
+        Columns to the right of the main diagonal; negative below it.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`: a view of the diagonal, or a new matrix.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or `k` is not an integer.
+    ValueError
+        `x` is neither a vector nor a matrix.
+
+    Notes
+    -----
+    NumPy: ``numpy.diag``. PyTorch: ``torch.diag``.
+
+    Examples
+    --------
+    >>> dl.diag([1, 2]).tolist(), dl.diag([[1, 2], [3, 4]], 1).tolist()
+    ([[1, 0], [0, 2]], [2])
+    """
+    x, k = asarray(x), integer_of(k, "k", "diag")
+    if x.ndim not in (1, 2):
+        raise ValueError(f"diag: expected a vector or a matrix, got shape {x.shape}; use diagonal or diagflat")
+    if x.ndim == 2:
+        return diagonal(x, k)
+    size = x.shape[0] + abs(k)
+    result = zeros((size, size), dtype=x.dtype, device=x.device)
+    diagonal(result, k)[...] = x
+    return result
+
+
+def diagflat(x, /, k=0):
+    """Return a matrix with the elements, in C order, as diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of any shape, or any object that supports DLPack.
+    {diag: k}
+
+    Returns
+    -------
+    Tensor
+        A new matrix of the dtype of `x`.
+
+    Raises
+    ------
+    {diag: TypeError}
+
+    Notes
+    -----
+    NumPy: ``numpy.diagflat``. PyTorch: ``torch.diagflat``.
+
+    Examples
+    --------
+    >>> dl.diagflat([[1], [2]]).tolist()
+    [[1, 0], [0, 2]]
+    """
+    return diag(reshape(asarray(x), (-1,)), k)
+
+
+def _below(n, m, k):
+    """A mask of a matrix: True at and below a diagonal."""
+    return ops.greater_equal(ops.add(arange(n)[:, None], k), arange(m))
+
+
+def _triangle_size(n, m, k, func):
+    n, k = integer_of(n, "n", func), integer_of(k, "k", func)
+    return n, n if m is None else integer_of(m, "m", func), k
+
+
+def tri(n, m=None, k=0, dtype=None):
+    """Return a matrix of ones at and below a diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    m : int, optional
+        Number of columns; as many as rows where it is not given.
+    k : int, default 0
+        Columns to the right of the main diagonal; negative below it.
+    dtype : dtype_like, optional
+        Dtype of the result, float32 by default.
+
+    Returns
+    -------
+    Tensor
+        Matrix of `n` rows and `m` columns.
+
+    Raises
+    ------
+    TypeError
+        A number is not an integer.
+    ValueError
+        A number of rows or columns is negative.
+
+    Notes
+    -----
+    NumPy: ``numpy.tri``.
+
+    Examples
+    --------
+    >>> dl.tri(2, 3, dtype="int8").tolist()
+    [[1, 0, 0], [1, 1, 0]]
+    """
+    n, m, k = _triangle_size(n, m, k, "tri")
+    if n < 0 or m < 0:
+        raise ValueError(f"tri: numbers of rows and columns must be at least 0, got {n} and {m}")
+    return _below(n, m, k).astype("float32" if dtype is None else dtype)
+
+
+def tril_indices(n, k=0, m=None):
+    """Return the indices of the elements at and below a diagonal of a matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int, default 0
+        Columns to the right of the main diagonal; negative below it.
+    m : int, optional
+        Number of columns; as many as rows where it is not given.
+
+    Returns
+    -------
+    tuple of Tensor
+        Rows and columns, int64, in C order: ``x[dl.tril_indices(3)]``.
+
+    Raises
+    ------
+    TypeError
+        A number is not an integer.
+
+    Notes
+    -----
+    NumPy: ``numpy.tril_indices``.
+
+    Examples
+    --------
+    >>> [at.tolist() for at in dl.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    n, m, k = _triangle_size(n, m, k, "tril_indices")
+    return nonzero(_below(n, m, k))
+
+
+def triu_indices(n, k=0, m=None):
+    """Return the indices of the elements at and above a diagonal of a matrix.
+
+    Parameters
+    ----------
+    {tril_indices: n, k, m}
+
+    {tril_indices: Returns, Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.triu_indices``.
+
+    Examples
+    --------
+    >>> [at.tolist() for at in dl.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    n, m, k = _triangle_size(n, m, k, "triu_indices")
+    return nonzero(ops.logical_not(_below(n, m, k - 1)))
