@@ -84,7 +84,7 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
     x : array_like, optional
         Places of the values: of one dimension, or of the shape of `y`.
     dx : float, default 1.0
-        Distance of places where `x` is not given.
+        Distance of places, without `x`.
     axis : int, default -1
         Dimension to integrate along.
 

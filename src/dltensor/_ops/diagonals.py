@@ -155,7 +155,7 @@ def tri(n, m=None, k=0, dtype=None):
     n : int
         Number of rows.
     m : int, optional
-        Number of columns; as many as rows where it is not given.
+        Number of columns, by default as many as rows.
     k : int, default 0
         Columns to the right of the main diagonal; negative below it.
     dtype : dtype_like, optional
@@ -198,7 +198,7 @@ def tril_indices(n, k=0, m=None):
     k : int, default 0
         Columns to the right of the main diagonal; negative below it.
     m : int, optional
-        Number of columns; as many as rows where it is not given.
+        Number of columns, by default as many as rows.
 
     Returns
     -------

@@ -185,7 +185,7 @@ Matrix matrix_of(const DLTensor& t, int64_t rows, int64_t columns, int64_t bytes
   return {static_cast<char*>(t.data), rows, columns, row * bytes, column * bytes};
 }
 
-// Returns whether a product can be written to c as it lies, whose rows are contiguous and share no memory with the operands.
+// Returns whether a product can be written to c directly, whose rows are contiguous and share no memory with the operands.
 bool writes_in_place(const DLTensor& c, const DLTensor& a, const DLTensor& b) {
   const int64_t columns = c.shape[c.ndim - 1];
   return (c.strides[c.ndim - 1] == 1 || columns == 1) && c.strides[c.ndim - 2] >= columns && overlap(c, a) == Overlap::none &&
