@@ -100,3 +100,25 @@ def test_chunk_is_torchs():
     for size in (1, 5, 6, 7):
         for chunks in (1, 2, 3, 4, 9):
             same(dl.chunk(dl.arange(size), chunks), torch.chunk(torch.arange(size), chunks))
+
+
+@pytest.mark.parametrize(
+    "call", [lambda x, n: dl.array_split(x, n), lambda x, n: dl.split(x[:0], n), lambda x, n: dl.hsplit(x[:0], n)]
+)
+def test_parts_that_would_fill_memory_are_refused(call):
+    with pytest.raises(ValueError, match="at most 65536 parts may be empty"):
+        call(dl.ones(3), 1 << 40)
+    assert len(call(dl.ones(3), 8)) == 8
+
+
+@pytest.mark.parametrize("value", [2, [1, 2], ...])
+def test_from_numpy_shares_memory_or_refuses(value):
+    with pytest.raises((TypeError, ValueError)):
+        dl.from_numpy(value)
+    array = np.zeros(2)
+    dl.from_numpy(array)[0] = 5
+    assert array[0] == 5
+
+
+def test_the_dtype_of_a_foreign_array_is_read_through_its_protocol():
+    assert dl.ones(2).type_as(memoryview(bytes(4)).cast("h")).dtype == dl.int16

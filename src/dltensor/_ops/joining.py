@@ -519,6 +519,9 @@ def _parts(x, ends, axis):
     return [x[(*head, slice(start, end))] for start, end in zip(starts, [*ends, x.shape[axis]], strict=True)]
 
 
+_MOST_EMPTY_PARTS = 65536  # more are a wrong number, which memory would be filled with
+
+
 def _split(x, sections, axis, equal, func):
     x = asarray(x)
     axis = axis_of(axis, x.ndim, func)
@@ -528,6 +531,8 @@ def _split(x, sections, axis, equal, func):
     count = integer_of(sections, "sections", func)
     if count < 1 or (equal and size % count):
         raise ValueError(f"{func}: axis {axis} of {size} elements has no {count} equal parts; use array_split")
+    if count > size + _MOST_EMPTY_PARTS:
+        raise ValueError(f"{func}: {count} parts of {size} elements; at most {_MOST_EMPTY_PARTS} parts may be empty")
     small, more = divmod(size, count)
     ends = [small * (one + 1) + min(one + 1, more) for one in range(count - 1)]
     return _parts(x, ends, axis)
@@ -556,7 +561,7 @@ def split(x, sections, /, axis=0):
     TypeError
         `x` is not a tensor, or a number is not an integer.
     ValueError
-        The extent cannot be divided in so many equal parts.
+        The extent cannot be divided in so many equal parts, or more than 65,536 would be empty.
     IndexError
         `axis` is out of range.
 
@@ -589,7 +594,7 @@ def array_split(x, sections, /, axis=0):
     ------
     {split: TypeError}
     ValueError
-        The number of parts is less than 1.
+        The number of parts is less than 1, or more than 65,536 would be empty.
     {split: IndexError}
 
     Notes

@@ -77,7 +77,7 @@ array | obj, /, dtype=None, *, copy=True, device=None | asarray(obj, dtype, copy
 tensor       | obj, /, *, dtype=None, device=None | asarray(obj, dtype=dtype, copy=True, device=device) | t | [1, 2]
 as_tensor    | obj, /, dtype=None, device=None | asarray(obj, dtype=dtype, device=device) | t | [1, 2]
 asanyarray   |                           | asarray        | n    | [1, 2]
-from_numpy   | x, /                      | from_dlpack(x) | t    | array
+from_numpy   | x, /                      | asarray(x, copy=False) | t | array
 ascontiguousarray | x, /, dtype=None     | asarray(x, dtype=dtype).contiguous() | n | x
 is_floating_point | x, / -> bool         | isdtype(asarray(x).dtype, "real floating") | tT | x
 is_complex   | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | tT | x
@@ -144,7 +144,7 @@ rot90        |                           |                | T    | x
 .int         | x, /                      | astype(x, "int32", copy=False) | T | x
 .short       | x, /                      | astype(x, "int16", copy=False) | T | x
 .bool        | x, /                      | astype(x, "bool", copy=False) | T | x
-.type_as     | x, other, /               | astype(x, other.dtype, copy=False) | T | x, i
+.type_as     | x, other, /               | astype(x, asarray(other).dtype, copy=False) | T | x, i
 .contiguous  | x, /                      | x if x.is_contiguous else x.copy() | T | x
 .dim         | x, / -> int               | x.ndim         | T    | x
 .element_size | x, / -> int              | x.itemsize     | T    | x
