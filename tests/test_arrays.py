@@ -122,3 +122,15 @@ def test_from_numpy_shares_memory_or_refuses(value):
 
 def test_the_dtype_of_a_foreign_array_is_read_through_its_protocol():
     assert dl.ones(2).type_as(memoryview(bytes(4)).cast("h")).dtype == dl.int16
+
+
+def test_bytes_of_masked_elements_are_refused():
+    array = np.ma.masked_array([1, 2], [False, True])
+    with pytest.raises(BufferError, match="has masked elements"):
+        dl.frombuffer(array)
+    assert dl.frombuffer(array.filled(0), "int64").tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["view_as", "reshape_as", "expand_as"])
+def test_a_shape_of_a_foreign_array_is_read_through_its_protocol(name):
+    assert getattr(dl.ones((1, 3)), name)(memoryview(bytes(3)).cast("B", (1, 3))).shape == (1, 3)

@@ -255,6 +255,8 @@ def test_the_methods_have_numpys_meaning(name, shape):
         (lambda: dl.cumulative_sum(dl.zeros(3), out=dl.zeros(2)), ValueError, r"the result has shape \(3,\), out has"),
         (lambda: dl.cumulative_sum(dl.zeros(3), out=dl.zeros(3, dtype="int8")), TypeError, "the result is float32"),
         (lambda: dl.cumulative_sum(dl.zeros(2, dtype="int4")), TypeError, "int4 has no arithmetic"),
+        (lambda: dl.cumulative_sum(dl.zeros(2), dtype="float32x2"), TypeError, "float32x2 has no arithmetic"),
+        (lambda: dl.cumulative_prod(dl.zeros(2), dtype="int8x4"), TypeError, "int8x4 has no arithmetic"),
         (lambda: dl.cumulative_sum(dl.asarray([1j]), dtype="float32"), TypeError, "would drop the imaginary part"),
         (lambda: dl.cumulative_sum(dl.wrap(4096, (3,), "float32", device="rocm", owner=object())), dl.DeviceError,
          "cumulative_sum: nothing here computes on rocm:0"),

@@ -353,6 +353,7 @@ WRITES_FIRST = (
     "add_at",
     "maximum_at",
     "minimum_at",
+    "put_along_axis",
 )
 
 

@@ -48,7 +48,8 @@ cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str
         wanted = DTYPES["uint64"]
     else:
         wanted = x.dtype
-    if not isdtype(wanted, ("bool", "numeric")):
+    row = find_type(read_dtype(wanted, func))
+    if row < 0 or row >= computed_types:  # a dtype of several lanes is numeric, and has no row
         raise TypeError(f"{func}: {wanted} has no arithmetic; convert with astype() first")
     return wanted
 

@@ -239,6 +239,8 @@ def frombuffer(buffer, /, dtype=None, count=-1, offset=0):
     >>> dl.frombuffer(bytes([1, 0, 2, 0]), "int16").tolist()
     [1, 2]
     """
+    if getattr(buffer, "mask", None) is not None:
+        asarray(buffer)  # refuses elements that are masked, which their bytes do not show
     try:
         raw = asarray(memoryview(buffer).cast("B"))
     except TypeError:

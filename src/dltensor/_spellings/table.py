@@ -151,9 +151,9 @@ rot90        |                           |                | T    | x
 .nelement    | x, / -> int               | x.size         | T    | x
 .t           | x, /                      | x if x.ndim < 2 else x.T | T | x
 .expand      | x, *sizes                 | expanded(x, sizes) | T | v, 3, 5
-.expand_as   | x, other, /               | broadcast_to(x, other.shape) | T | v, five
-.reshape_as  | x, other, /               | x.reshape(other.shape) | T | x, y
-.view_as     | x, other, /               | x.reshape(other.shape, copy=False) | T | x, y
+.expand_as   | x, other, /               | broadcast_to(x, asarray(other).shape) | T | v, five
+.reshape_as  | x, other, /               | x.reshape(asarray(other).shape) | T | x, y
+.view_as     | x, other, /               | x.reshape(asarray(other).shape, copy=False) | T | x, y
 .new_zeros   | x, *shape                 | zeros(one_shape(shape), dtype=x.dtype, device=x.device) | T | x, 2, 3
 .new_ones    | x, *shape                 | ones(one_shape(shape), dtype=x.dtype, device=x.device) | T | x, 2, 3
 .new_full    | x, shape, value           | full(shape, value, dtype=x.dtype, device=x.device) | T | x, (2, 3), 4.0
