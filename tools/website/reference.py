@@ -20,6 +20,7 @@ from dltensor._cli.main import COMMANDS
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "dltensor"
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+import spellings  # noqa: E402
 import stubs  # noqa: E402
 
 # Titles of the groups of functions, by the stub that declares them; those of other names are below.
@@ -40,14 +41,26 @@ TITLES = {
     "nan reductions": "reductions without NaN",
     "scan": "scans and differences",
     "search": "searching and counting",
-    "sort": "sorting",
+    "sort": "sorting and sets",
     "take": "index arrays",
+    "positions": "index arrays",
+    "order": "sorting and sets",
+    "sets": "sorting and sets",
+    "percentiles": "statistics",
+    "numbers": "element-wise functions of NumPy and PyTorch",
+    "windows": "windows and sequences",
 }
 GROUP_OF = {
     **dict.fromkeys(("cpu_features", "num_threads", "set_num_threads"), "threads and memory"),
+    **dict.fromkeys(
+        ("nanargmax", "nanargmin", "nancumsum", "nanmedian", "nanpercentile", "nanprod", "nanquantile"),
+        "reductions without NaN",
+    ),
+    "data_ptr": "import and export",
+    "frombuffer": "import and export",
     **dict.fromkeys(("histogram", "median", "quantile"), "statistics"),
     **dict.fromkeys(("load", "memmap", "open_file", "save"), "files"),
-    **dict.fromkeys(("adapt", "inspect", "validate"), "inspection and validation"),
+    **dict.fromkeys(("adapt", "help", "inspect", "validate"), "inspection and validation"),
     "diff": "scans and differences",
 }
 
@@ -112,6 +125,7 @@ def groups():
     from dltensor._ops.reduce import REDUCTIONS
 
     declared_in, found = _stub_of(), {}
+    spelled = {row.name for row in spellings.rows() if row.is_function}
     for name in sorted(dl.__all__, key=str.lower):
         thing = getattr(dl, name)
         what = kind(thing)
@@ -129,6 +143,8 @@ def groups():
             group = "classes"
         elif what == "data":
             group = "constants"
+        elif name in spelled:
+            group = "other spellings"
         else:
             group = GROUP_OF.get(name) or TITLES.get(declared_in[name], declared_in[name])
         found.setdefault(group, []).append(name)
