@@ -124,6 +124,12 @@ def test_the_dtype_of_a_foreign_array_is_read_through_its_protocol():
     assert dl.ones(2).type_as(memoryview(bytes(4)).cast("h")).dtype == dl.int16
 
 
+@pytest.mark.parametrize("mode", ["constant", "edge"])
+def test_values_around_a_tensor_are_not_masked(mode):
+    with pytest.raises(BufferError, match="has masked elements"):
+        dl.pad(dl.ones(3), 1, mode, constant_values=np.ma.masked_array([1, 2], [False, True]))
+
+
 def test_bytes_of_masked_elements_are_refused():
     array = np.ma.masked_array([1, 2], [False, True])
     with pytest.raises(BufferError, match="has masked elements"):

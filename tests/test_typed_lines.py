@@ -112,11 +112,13 @@ def test_help_shows_what_a_name_is(capsys):
     dl.help("torch.cat")
     dl.help("unsqueeze")
     dl.help("nosuch")
+    dl.help("\ud800é")
     assert capsys.readouterr().out.splitlines() == [
         "dl.cat(arrays, /, axis=0): Join tensors along an existing dimension.",
         "dl.unsqueeze(x, /, axis=0): Return a view with new dimensions of one element.",
         "t.unsqueeze(axis=0): Return ``dltensor.expand_dims(t, ...)``, whose arguments it takes.",
         "dltensor has no nosuch; docs/coming-from.md lists names of NumPy and PyTorch",
+        r"dltensor has no \ud800\xe9; docs/coming-from.md lists names of NumPy and PyTorch",
     ]
 
 

@@ -223,7 +223,7 @@ def test_wrong_launch_settings_are_refused_on_every_device(eager_machine):
         x = dl.ones(2, device=device)
         with pytest.raises(ValueError, match="num_threads must be 0 to 1024, got 1025"):
             dl.add(x, 1, launch=cuda.Launch(num_threads=1025))
-        with pytest.raises(TypeError, match=r"add: launch must be a dltensor.cuda.Launch or three integers, got 8"):
+        with pytest.raises(TypeError, match=r"add: launch must be a Launch or three integers, got 8"):
             dl.add(x, 1, launch=8)
 
 

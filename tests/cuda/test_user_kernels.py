@@ -2,6 +2,7 @@
 """Kernels that users write, against NumPy: elementwise expressions and raw kernels, in every order of streams."""
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -301,6 +302,8 @@ def readonly():
     ("arguments", "error", "words"),
     [
         (lambda x: (x, x, 1.0), TypeError, "has 4 parameters, got 3 arguments"),
+        (lambda x: (x, x, 1.0, 32, 5), TypeError, "has 4 parameters, got more arguments"),
+        (lambda x: 5, TypeError, "expected a sequence of arguments, got 5"),
         (
             lambda x: (x, x.astype("float64"), 1.0, 3),
             TypeError,
@@ -322,6 +325,19 @@ def test_wrong_grids_of_a_raw_kernel(machine_eager, grid, block):
     x = dl.zeros((32,), device="cuda")
     with pytest.raises(ValueError, match="expected one to three positive ints"):
         cuda.RawKernel(SCALE, "scale")(grid, block, (x, x, 1.0, 32))
+
+
+def test_four_items_of_a_grid_are_read_at_most(machine_eager):
+    class Endless(Sequence):
+        def __len__(self):
+            return 2**40
+
+        def __getitem__(self, i):
+            assert i < 4
+            return 1
+
+    with pytest.raises(ValueError, match="expected one to three positive ints"):
+        cuda.RawKernel(SCALE, "scale")(Endless(), 32, (dl.zeros((32,), device="cuda"), None, 1.0, 32))
 
 
 def test_a_read_only_tensor_is_not_written(machine_eager):

@@ -88,9 +88,9 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0):
     x = asarray(x)
     if mode not in _MODES:
         raise ValueError(f"pad: mode must be one of {', '.join(_MODES)}, got {quoted(mode)}")
-    widths = _widths(pad_width, x.ndim)
+    widths, values = _widths(pad_width, x.ndim), asarray(constant_values)
     if mode == "constant":
-        return _padded(x, widths, constant_values)
+        return _padded(x, widths, values)
     for axis, (before, after) in enumerate(widths):
         if x.shape[axis] == 0 and before + after:
             raise ValueError(f"pad: axis {axis} of shape {x.shape} is empty; pad it with mode='constant'")
@@ -103,7 +103,7 @@ def _padded(x, widths, values):
     """A copy with numbers around it; those of later dimensions fill the corners."""
     shape = tuple(before + size + after for size, (before, after) in zip(x.shape, widths, strict=True))
     result = zeros(shape, dtype=x.dtype, device=x.device)
-    values = broadcast_to(asarray(values), (x.ndim, 2)) if x.ndim else None
+    values = broadcast_to(values, (x.ndim, 2)) if x.ndim else None
     for axis, (before, after) in enumerate(widths):
         head = (slice(None),) * axis
         if before:

@@ -3,6 +3,7 @@
 
 import sys
 
+from .._core.foreign_text import first_line
 from .._core.members import add_answers, add_methods
 from .._core.naming import builtin_of
 from .._core.tensor import Tensor
@@ -77,7 +78,8 @@ def help(name: str, /) -> None:
         if last in names and last not in OF_TENSOR
     ]
     lines = lines or [f"{what} has no {last}; {rows[last]}" for what, rows in _ANSWERS.items() if last in rows]
-    print("\n".join(lines or [f"dltensor has no {last}; docs/coming-from.md lists names of NumPy and PyTorch"]))
+    shown = first_line(ascii(last)[1:-1], 80)  # any standard output can print it
+    print("\n".join(lines or [f"dltensor has no {shown}; docs/coming-from.md lists names of NumPy and PyTorch"]))
 
 
 def _arguments(function):

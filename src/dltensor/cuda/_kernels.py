@@ -11,6 +11,7 @@ import functools
 import numbers
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from .._core.convert import asarray, empty
@@ -43,6 +44,7 @@ _C_NAMES = {
     "double": "float64",
     "half": "float16",
 }
+_MOST_PARAMETERS = 32_764  # the bytes that a launch can pass
 _CUDA = (DeviceType.kDLCUDA, DeviceType.kDLCUDAManaged)
 
 
@@ -262,7 +264,7 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def _fits(x: Any, dtype: DType, func: str) -> Any:
     """A number that an element of the dtype can be: a fraction is never dropped."""
     if isinstance(x, float) and not dtype.name.startswith(("float", "bfloat", "complex")):
-        raise TypeError(f"{func}: expected an integer for {dtype}, got {x!r}")
+        raise TypeError(f"{func}: expected an integer for {dtype}, got {quoted(x)}")
     return x
 
 
@@ -445,8 +447,13 @@ class RawKernel:
             There is no driver or no compiler, or it refuses the launch.
         """
         declared = self.parameters
-        if declared is not None and len(declared) != len(arguments):
-            raise TypeError(f"RawKernel: {self.name} has {len(declared)} parameters, got {len(arguments)} arguments")
+        if not isinstance(arguments, Iterable) or isinstance(arguments, str):
+            raise TypeError(f"RawKernel: expected a sequence of arguments, got {quoted(arguments)}")
+        most = _MOST_PARAMETERS if declared is None else len(declared)
+        arguments = list(islice(arguments, most + 1))
+        if len(arguments) > most or (len(arguments) < most and declared is not None):
+            got = "more" if len(arguments) > most else str(len(arguments))
+            raise TypeError(f"RawKernel: {self.name} has {most} parameters, got {got} arguments")
         values, tensors, writes = [], [], []
         for k, argument in enumerate(arguments):
             parameter = None if declared is None else declared[k]
@@ -457,7 +464,7 @@ class RawKernel:
                 writes.append(write)
         device = _one_device(tensors, "RawKernel") if tensors else 0
         if not isinstance(shared_bytes, int) or shared_bytes < 0:
-            raise ValueError(f"RawKernel: expected shared_bytes of 0 or more, got {shared_bytes!r}")
+            raise ValueError(f"RawKernel: expected shared_bytes of 0 or more, got {quoted(shared_bytes)}")
         shape = _extents(grid, "grid"), _extents(block, "block")
         start()
         _user.run_raw(self._text, self._name, self._options, *shape, shared_bytes, values, tensors, writes, device)
@@ -482,9 +489,9 @@ def _standard(options: Sequence[str]) -> list[str]:
 
 
 def _extents(value: Any, func: str) -> tuple[int, int, int]:
-    extents = tuple(value) if isinstance(value, Sequence) else (value,)
+    extents = tuple(islice(value, 4)) if isinstance(value, Sequence) else (value,)
     if not 1 <= len(extents) <= 3 or not all(isinstance(e, int) and 1 <= e < 1 << 31 for e in extents):
-        raise ValueError(f"RawKernel: expected one to three positive ints for {func}, got {value!r}")
+        raise ValueError(f"RawKernel: expected one to three positive ints for {func}, got {quoted(value)}")
     return (*extents, 1, 1)[:3]
 
 
@@ -520,7 +527,7 @@ def _argument(x: Any, parameter: str | None, func: str) -> tuple[bytes, Tensor |
         return (x or 0).to_bytes(8, "little"), None, False
     if isinstance(x, numbers.Number):
         if pointer and parameter is not None:
-            raise TypeError(f"RawKernel: {func}: expected a tensor for {parameter!r}, got {x!r}")
+            raise TypeError(f"RawKernel: {func}: expected a tensor for {parameter!r}, got {quoted(x)}")
         dtype = _dtype_named(kind) if kind else None
         if hasattr(x, "tobytes") and (dtype is None or x.dtype.itemsize == dtype.itemsize):
             return x.tobytes(), None, False
@@ -530,7 +537,7 @@ def _argument(x: Any, parameter: str | None, func: str) -> tuple[bytes, Tensor |
                 if parameter is None
                 else f"{parameter!r} is of no known type"
             )
-            raise TypeError(f"RawKernel: {func}: {what}; pass a NumPy scalar or a ctypes object instead of {x!r}")
+            raise TypeError(f"RawKernel: {func}: {what}; pass a NumPy scalar or a ctypes object instead of {quoted(x)}")
         return _user.element(_fits(_number(x), dtype, f"RawKernel: {func}"), dtype), None, False
     if not pointer:
         raise TypeError(f"RawKernel: {func}: expected a number for {parameter!r}, got {type(x).__qualname__}")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from operator import index
 from typing import Any, NamedTuple
 
+from .._core.foreign_text import quoted
 from .._core.indexing import items_of
 from . import _driver as _cuda
 from ._device import cores_of, properties
@@ -26,7 +27,7 @@ def settings_of(settings: Any, func: str) -> Launch:
     try:
         blocks_per_sm, num_threads, values_per_thread = map(index, settings)
     except (TypeError, ValueError):
-        raise TypeError(f"{func}: launch must be a dltensor.cuda.Launch or three integers, got {settings!r}") from None
+        raise TypeError(f"{func}: launch must be a Launch or three integers, got {quoted(settings)}") from None
     read = Launch(blocks_per_sm, num_threads, values_per_thread)
     _cuda.check_settings(read, func)
     return read
@@ -80,7 +81,7 @@ def tf32(allowed: bool = True) -> Iterator[None]:
     ...     product = dl.ones((2, 2)) @ dl.ones((2, 2))
     """
     if not isinstance(allowed, bool):
-        raise TypeError(f"tf32: allowed must be True or False, got {allowed!r}")
+        raise TypeError(f"tf32: allowed must be True or False, got {quoted(allowed)}")
     before = _cuda.thread_tf32()
     _cuda.set_thread_tf32(allowed)
     try:
