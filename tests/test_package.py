@@ -420,3 +420,12 @@ def test_public_functions_and_classes_name_the_module_that_users_import_from(nam
             assert getattr(importlib.import_module(thing.__module__), thing.__name__, None) is not None, attribute
             seen += 1
     assert seen > 1
+
+
+def test_compiled_modules_have_no_functions_and_generators_of_cython():
+    # Each brings 20 to 30 kB: lambdas, generator expressions and classes of Python are for Python files.
+    modules = list(Path(dl.__path__[0]).rglob("*.so"))
+    assert len(modules) > 40
+    types = re.compile(rb"_cython_\w+\.(cython_function_or_method|generator|coroutine)\0")
+    found = {path.stem.partition(".")[0]: types.findall(path.read_bytes()) for path in modules}
+    assert {name: kinds for name, kinds in found.items() if kinds} == {}

@@ -132,7 +132,7 @@ def philox(counter, key, /):
 def _words_of(number):
     """An integer as words that begin with its sign and their number, so that no two sequences give the same words."""
     size = (abs(number).bit_length() + 31) // 32
-    return [int(number < 0), size, *(abs(number) >> 32 * i & 0xffffffff for i in range(size))]
+    return [int(number < 0), size, *[abs(number) >> 32 * i & 0xffffffff for i in range(size)]]
 
 
 def _hash(numbers):
