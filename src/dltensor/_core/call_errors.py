@@ -3,6 +3,7 @@
 
 import sys
 
+_PLAIN = frozenset((type(None), bool, int, float, str))
 _NAMESPACES = (
     "fft",
     "linalg",
@@ -99,8 +100,8 @@ def has_plain_defaults(function):
     >>> has_plain_defaults(lambda x=1: x), has_plain_defaults(lambda x=(): x)
     (True, False)
     """
-    values = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return all(value is None or type(value) in (bool, int, float, str) for value in values)
+    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return _PLAIN.issuperset(map(type, values))
 
 
 def text_signature(function):
@@ -112,19 +113,21 @@ def text_signature(function):
     >>> text_signature(example)
     '(x, /, n=1, *rest, axis=-1, **options)'
     """
-    code, defaults = function.__code__, function.__defaults__ or ()
-    names, positional, flags = list(code.co_varnames), code.co_argcount, code.co_flags
-    values = dict(zip(names[positional - len(defaults) : positional], defaults, strict=True))
-    values.update(function.__kwdefaults__ or {})
-    end = positional + code.co_kwonlyargcount
-    shown = [f"{name}={values[name]!r}" if name in values else name for name in names[:end]]
-    keywords = shown[positional:]
-    rest = names[end:]
-    if flags & 0x04:  # CO_VARARGS
-        keywords.insert(0, f"*{rest.pop(0)}")
+    code, by_name = function.__code__, function.__kwdefaults__ or {}
+    names, positional, keywords = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
+    shown = list(names[:positional])
+    if function.__defaults__:
+        for i, value in enumerate(function.__defaults__, positional - len(function.__defaults__)):
+            shown[i] += f"={value!r}"
+    if code.co_posonlyargcount:
+        shown.insert(code.co_posonlyargcount, "/")
+    rest = list(names[positional + keywords :])
+    if code.co_flags & 0x04:  # CO_VARARGS
+        shown.append(f"*{rest.pop(0)}")
     elif keywords:
-        keywords.insert(0, "*")
-    if flags & 0x08:  # CO_VARKEYWORDS
-        keywords.append(f"**{rest.pop(0)}")
-    before = shown[: code.co_posonlyargcount]
-    return f"({', '.join([*before, *(['/'] if before else []), *shown[len(before) : positional], *keywords])})"
+        shown.append("*")
+    for name in names[positional : positional + keywords]:
+        shown.append(f"{name}={by_name[name]!r}" if name in by_name else name)
+    if code.co_flags & 0x08:  # CO_VARKEYWORDS
+        shown.append(f"**{rest.pop(0)}")
+    return f"({', '.join(shown)})"

@@ -20,8 +20,8 @@ def _renamings_of(name, signature):
     """The other names of the parameters of a function, by its signature as text."""
     if "ax" not in signature and "shift" not in signature and "correction" not in signature:  # most functions
         return ()
-    parameters = signature.strip("()").replace("=", ", ").split(", ")
-    pairs = [pair for pair in _RENAMINGS if pair[1] in parameters and pair[0] not in parameters]
+    parameters = f" {signature[1:-1].replace('=', ',')},"
+    pairs = [pair for pair in _RENAMINGS if f" {pair[1]}," in parameters and f" {pair[0]}," not in parameters]
     return () if name in _UNLIKE_TORCH else tuple(name for pair in pairs for name in pair)
 
 

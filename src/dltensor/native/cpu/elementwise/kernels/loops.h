@@ -126,11 +126,24 @@ struct served_by<Body, T> {
 template <class Body, class T>
 using loop_type = typename served_by<Body, T>::type;
 
+// Whether integers.cc or avx512.cc have a loop of their own for an operation over T.
+template <class T>
+constexpr bool is_elsewhere(int op) {
+  constexpr bool is_integer = std::is_integral_v<T> && !is_bool<T>;
+  if (is_integer && (op == op_floor_divide || op == op_remainder)) return true;
+#if defined(__AVX512F__)
+  if ((is_integer || is_float<T>) && sizeof(T) >= 4)
+    return op == op_less || op == op_less_equal || op == op_greater || op == op_greater_equal || op == op_equal ||
+           op == op_not_equal;
+#endif
+  return false;
+}
+
 // Every op whose row takes T, at T's column.
 template <class T>
 void fill_column(ElementwiseKernels* kernels, int type) {
-#define DLT_FILL(name, operands, kinds, ...) \
-  if constexpr ((kinds) & kind_bit<T>)       \
+#define DLT_FILL(name, operands, kinds, ...)                            \
+  if constexpr (((kinds) & kind_bit<T>) && !is_elsewhere<T>(op_##name)) \
     kernels->ops[op_##name][type] = loop_for<body_##name, operands, loop_type<body_##name, T>>();
   DLT_OPS(DLT_FILL)
 #undef DLT_FILL

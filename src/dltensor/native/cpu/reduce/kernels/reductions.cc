@@ -27,19 +27,20 @@ void run_until(void* states, const void* a, int64_t n, int64_t, const double*) {
 
 // ---- counts: lanes as wide as the element, emptied before they are full
 
-// Integers and floats that compare with 0 as T does, a register at a time.
+// Integers and floats that compare with 0 as T does: bool and unsigned integers share the loops of signed ones.
 template <class T>
 struct lane_of {
   using type = T;
 };
-template <>
-struct lane_of<bool> {
-  using type = uint8_t;
+template <class T>
+  requires(std::is_integral_v<T>)
+struct lane_of<T> {
+  using type = typename reductions::signed_of<sizeof(T)>::type;
 };
 
 template <class T>
 int64_t count_nonzero(const void* a, int64_t n) {
-  using V = pack<typename lane_of<T>::type>;
+  using V = pack<T>;
   using mask = decltype(typename V::type{} != typename V::type{});
   constexpr int64_t most = sizeof(T) == 1 ? 127 : sizeof(T) == 2 ? 32767 : int64_t(1) << 30;
   const char* from = static_cast<const char*>(a);
@@ -47,6 +48,7 @@ int64_t count_nonzero(const void* a, int64_t n) {
   while (n - i >= V::lanes) {
     const int64_t vectors = (n - i) / V::lanes, count = vectors < most ? vectors : most;
     mask lanes{};
+#pragma GCC unroll 4
     for (int64_t k = 0; k < count; ++k, i += V::lanes)
       lanes -= *reinterpret_cast<const typename V::loose*>(from + i * int64_t(sizeof(T))) != typename V::type{};
     for (int j = 0; j < V::lanes; ++j) total += lanes[j];
@@ -93,7 +95,7 @@ int64_t sum_narrow(const void* a, int64_t n) {
 template <class T>
 int64_t sum_run(const void* a, int64_t n) {
   if constexpr (is_bool<T>) {
-    return count_nonzero<T>(a, n);
+    return count_nonzero<int8_t>(a, n);
   } else if constexpr (sizeof(T) < 8) {
     return sum_narrow<T>(a, n);
   } else {
@@ -321,16 +323,28 @@ void run_first(void* states, const void* a, int64_t n, int64_t first, const doub
   Body::put(words, wide, first + block + find_key<Body, T>(from + block * bytes, n - block, best));
 }
 
-// Rows in blocks whose best keys and row numbers are as wide as the elements.
-template <class Body, class T>
-void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
-                const double*) {
+// Rows in blocks whose best keys and row numbers are as wide as the elements. `key` gives the key of an element.
+template <class Body, class T, class Key>
+DLT_FN void rows_by_key(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n,
+                        int64_t first, Key key) {
   using key_t = typename Body::key_type;
   using row_t = typename reductions::signed_of<sizeof(key_t)>::type;
   constexpr int64_t strip = 512, most = sizeof(key_t) == 1 ? 127 : sizeof(key_t) == 2 ? 32767 : int64_t(1) << 30;
-  if (rows < 4) return rows_plain<Body, T>(states, capacity, a, row_bytes, rows, n, first, nullptr);
-  auto* const words = static_cast<int64_t*>(states);
   constexpr int64_t bytes = int64_t(sizeof(typename stored<T>::type));
+  auto* const words = static_cast<int64_t*>(states);
+  const auto put = [=](int64_t c, key_t best, int64_t row) __attribute__((always_inline)) {
+    Words<Body> local;
+    local.load(words, capacity, c);
+    Body::put(local.w, Body::widened(best), first + row);
+    local.store(words, capacity, c);
+  };
+  if (rows < 4) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const char* const row = static_cast<const char*>(a) + r * row_bytes;
+      DLT_EACH put(i, key(fetch<T>(row, i)), r);
+    }
+    return;
+  }
   for (int64_t column = 0; column < n; column += strip) {
     const int64_t columns = n - column < strip ? n - column : strip;
     for (int64_t start = 0; start < rows; start += most) {
@@ -346,20 +360,34 @@ void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes
         const row_t number = row_t(r);
         DLT_IVDEP
         for (int64_t c = 0; c < columns; ++c) {
-          const key_t k = Body::key(fetch<T>(row, c));
+          const key_t k = key(fetch<T>(row, c));
           const bool better = k > best[c];
           best[c] = better ? k : best[c];
           at[c] = better ? number : at[c];
         }
       }
-      for (int64_t c = 0; c < columns; ++c) {
-        int64_t local[2] = {words[column + c], words[capacity + column + c]};
-        Body::put(local, Body::widened(best[c]), first + start + at[c]);
-        words[column + c] = local[0];
-        words[capacity + column + c] = local[1];
-      }
+      for (int64_t c = 0; c < columns; ++c) put(column + c, best[c], start + at[c]);
     }
   }
+}
+
+// One function for the largest and the smallest integer, whose keys are complements of one another.
+template <class T>
+[[gnu::noinline, gnu::noclone]] void rows_complemented(void* states, int64_t capacity, const void* a, int64_t row_bytes,
+                                                       int64_t rows, int64_t n, int64_t first,
+                                                       typename reductions::ordered<T>::type by) {
+  using Body = reductions::first_largest<T>;
+  rows_by_key<Body, T>(states, capacity, a, row_bytes, rows, n, first,
+                       [by](T x) { return typename Body::key_type(Body::key(x) ^ by); });
+}
+
+template <class Body, class T>
+void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+                const double*) {
+  using key_t = typename Body::key_type;
+  if constexpr (is_float<T>)
+    rows_by_key<Body, T>(states, capacity, a, row_bytes, rows, n, first, [](T x) { return Body::key(x); });
+  else rows_complemented<T>(states, capacity, a, row_bytes, rows, n, first, Body::greatest ? key_t(0) : key_t(-1));
 }
 
 // ---- products in order
@@ -419,38 +447,54 @@ void rows_product(void* states, int64_t capacity, const void* a, int64_t row_byt
 
 // ---- the table
 
+template <class Body, class T>
+constexpr bool is_first = is_same<Body, reductions::first_largest<T>>::value ||
+                          is_same<Body, reductions::first_smallest<T>>::value;
+template <class Body, class T>
+constexpr bool is_least = is_same<Body, reductions::smallest<T>>::value;
+template <class Body, class T>
+constexpr bool is_extreme = is_least<Body, T> || is_same<Body, reductions::largest<T>>::value;
+
+// A loop that is chosen here is the only one of its body that is compiled.
+template <class Body, class T>
+constexpr auto run_of() {
+  using namespace reductions;
+  using Lane = typename lane_of<T>::type;
+  if constexpr (is_same<Body, every<T>>::value) return run_until<every<Lane>, Lane>;
+  else if constexpr (is_same<Body, some<T>>::value) return run_until<some<Lane>, Lane>;
+  else if constexpr (is_same<Body, products<T>>::value) return run_product<T>;
+  else if constexpr (is_complex<T>::value) return run_plain<Body, T>;
+  else if constexpr (is_same<Body, nonzero<T>>::value) return run_count<Lane>;
+  else if constexpr (is_first<Body, T>) return run_first<Body, T>;
+  else if constexpr (is_extreme<Body, T> && is_bool<T> && is_least<Body, T>) return run_until<every<Lane>, Lane>;
+  else if constexpr (is_extreme<Body, T> && is_bool<T>) return run_until<some<Lane>, Lane>;
+  else if constexpr (is_extreme<Body, T> && is_float<T>) return run_extreme<Body, T, !is_least<Body, T>>;
+  else if constexpr (is_same<Body, sums<T>>::value) return run_sum<T>;
+  else if constexpr (is_same<Body, wide_sums<T>>::value) return run_wide_sum<T>;
+  else if constexpr (is_same<Body, wide_moments<T>>::value) return run_wide_moments<T>;
+  else return run_plain<Body, T>;
+}
+
+template <class Body, class T>
+constexpr auto rows_of() {
+  using namespace reductions;
+  using Lane = typename lane_of<T>::type;
+  if constexpr (is_same<Body, every<T>>::value) return rows_plain<every<Lane>, Lane>;
+  else if constexpr (is_same<Body, some<T>>::value) return rows_plain<some<Lane>, Lane>;
+  else if constexpr (is_same<Body, nonzero<T>>::value) return rows_plain<nonzero<Lane>, Lane>;
+  else if constexpr (is_same<Body, products<T>>::value) return rows_product<T>;
+  else if constexpr (is_first<Body, T>) return rows_first<Body, T>;
+  else return rows_plain<Body, T>;
+}
+
 template <class T>
 void fill_type(ReduceKernels* kernels, int type) {
   each_reduction<T>([=]<class Body>(int body) {
-    kernels->reducers[body][type].run = run_plain<Body, T>;
-    kernels->reducers[body][type].rows = rows_plain<Body, T>;
+    Reducer* const reducer = &kernels->reducers[body][type];
+    reducer->run = run_of<Body, T>();
+    reducer->rows = rows_of<Body, T>();
+    if constexpr (is_float<T> && is_extreme<Body, T>) reducer->each = each_extreme<Body, T, !is_least<Body, T>>;
   });
-  const auto reducer = [=](int body) -> Reducer& { return kernels->reducers[body][type]; };
-  reducer(reduce_every).run = run_until<reductions::every<T>, T>;
-  reducer(reduce_some).run = run_until<reductions::some<T>, T>;
-  reducer(reduce_products).run = run_product<T>;
-  reducer(reduce_products).rows = rows_product<T>;
-  if constexpr (!is_complex<T>::value) {
-    reducer(reduce_nonzero).run = run_count<T>;
-    reducer(reduce_first_largest).run = run_first<reductions::first_largest<T>, T>;
-    reducer(reduce_first_largest).rows = rows_first<reductions::first_largest<T>, T>;
-    reducer(reduce_first_smallest).run = run_first<reductions::first_smallest<T>, T>;
-    reducer(reduce_first_smallest).rows = rows_first<reductions::first_smallest<T>, T>;
-    if constexpr (is_float<T>) {
-      reducer(reduce_largest).run = run_extreme<reductions::largest<T>, T, true>;
-      reducer(reduce_largest).each = each_extreme<reductions::largest<T>, T, true>;
-      reducer(reduce_smallest).run = run_extreme<reductions::smallest<T>, T, false>;
-      reducer(reduce_smallest).each = each_extreme<reductions::smallest<T>, T, false>;
-    } else {
-      reducer(reduce_sums).run = run_sum<T>;
-      reducer(reduce_wide_sums).run = run_wide_sum<T>;
-      if constexpr (sizeof(T) >= 4) reducer(reduce_wide_moments).run = run_wide_moments<T>;
-    }
-    if constexpr (is_bool<T>) {
-      reducer(reduce_largest).run = run_until<reductions::some<bool>, bool>;
-      reducer(reduce_smallest).run = run_until<reductions::every<bool>, bool>;
-    }
-  }
 }
 
 }  // namespace
