@@ -373,9 +373,8 @@ DLT_FN void rows_by_key(void* states, int64_t capacity, const void* a, int64_t r
 
 // One function for the largest and the smallest integer, whose keys are complements of one another.
 template <class T>
-[[gnu::noinline, gnu::noclone]] void rows_complemented(void* states, int64_t capacity, const void* a, int64_t row_bytes,
-                                                       int64_t rows, int64_t n, int64_t first,
-                                                       typename reductions::ordered<T>::type by) {
+[[gnu::noinline]] void rows_complemented(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
+                                         int64_t n, int64_t first, typename reductions::ordered<T>::type by) {
   using Body = reductions::first_largest<T>;
   rows_by_key<Body, T>(states, capacity, a, row_bytes, rows, n, first,
                        [by](T x) { return typename Body::key_type(Body::key(x) ^ by); });
@@ -385,9 +384,13 @@ template <class Body, class T>
 void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
                 const double*) {
   using key_t = typename Body::key_type;
-  if constexpr (is_float<T>)
+  if constexpr (is_float<T>) {
     rows_by_key<Body, T>(states, capacity, a, row_bytes, rows, n, first, [](T x) { return Body::key(x); });
-  else rows_complemented<T>(states, capacity, a, row_bytes, rows, n, first, Body::greatest ? key_t(0) : key_t(-1));
+  } else {
+    key_t by = Body::greatest ? key_t(0) : key_t(-1);
+    asm("" : "+r"(by));  // a known value would get a copy of the function
+    rows_complemented<T>(states, capacity, a, row_bytes, rows, n, first, by);
+  }
 }
 
 // ---- products in order
