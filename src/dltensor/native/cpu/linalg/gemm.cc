@@ -14,6 +14,7 @@
 #include "native/cpu/copy/kernels.h"
 #include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
 #include "native/cpu/linalg/packing.h"
 #include "native/cpu/runtime/thread_pool.h"
 #include "native/cpu/linalg/gemv.h"
@@ -56,6 +57,38 @@ Status multiply_copies(const Product& p, bool* done) {
   return status;
 }
 
+// Writes a small matrix to contiguous rows of the dtype that is summed in.
+void pack_small(const Product& p, const Matrix& m, char* out) {
+  const CopyKernels& loops = *kernels().copy;
+  const int64_t bytes = type_table[p.operand_type].bytes, row = m.columns * bytes;
+  const move_t move = loops.moves[width_index(bytes)];
+  if (p.operand_type == p.type) return move(out, row, bytes, m.data, m.row, m.column, m.rows, m.columns);
+  alignas(64) char narrow[most_b_bytes];
+  const bool is_contiguous = (m.column == bytes || m.columns == 1) && (m.row == row || m.rows == 1);
+  if (!is_contiguous) move(narrow, row, bytes, m.data, m.row, m.column, m.rows, m.columns);
+  loops.casts[0][p.operand_type][p.type](out, is_contiguous ? m.data : narrow, nullptr, nullptr, m.rows * m.columns, 0);
+}
+
+// Computes a small product whose operands the kernel cannot read in place. Returns false where they are too large, or their
+// conversion is no single loop.
+bool multiply_packed(const Product& p) {
+  const bool same_type = p.operand_type == p.type;
+  const int64_t depth = p.a.columns, size_a = p.c.rows * depth * p.width, size_b = depth * p.c.columns * p.width;
+  if (size_b > most_b_bytes) return false;
+  alignas(64) char b[most_b_bytes];
+  if (same_type) {
+    pack_small(p, p.b, b);
+    p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, b, p.c.columns * p.width, p.c.rows, p.c.columns, depth, true);
+    return true;
+  }
+  if (size_a > most_b_bytes || kernels().copy->casts[0][p.operand_type][p.type] == nullptr) return false;
+  alignas(64) char a[most_b_bytes];
+  pack_small(p, p.a, a);
+  pack_small(p, p.b, b);
+  p.kernel(p.c.data, p.c.row, a, depth * p.width, p.width, b, p.c.columns * p.width, p.c.rows, p.c.columns, depth, true);
+  return true;
+}
+
 // c = a @ b
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.columns == 0) return success;
@@ -65,11 +98,13 @@ Status multiply(const Product& p) {
     return success;
   }
   if (is_vector_product(p.c.rows, p.c.columns, depth)) return multiply_vector(p);
+  const bool near = is_near(p.c.rows, p.c.columns, depth, p.width);
   const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
-  if (as_it_lies && is_near(p.c.rows, p.c.columns, depth, p.width)) {
+  if (near && as_it_lies) {
     p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, true);
     return success;
   }
+  if (near && multiply_packed(p)) return success;
   if (prefers_blas(p)) {
     bool done = multiply_blas(p);
     if (!done && (p.type == type_float32 || p.type == type_float64)) {

@@ -14,15 +14,28 @@
 #include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/kernels/registers.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 namespace dlt::DLT_LEVEL {
 namespace {
 
-template <class T>
-constexpr int half_lanes = pack<T>::lanes / 2;
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// Masks of up to eight lanes of 32 bits: those of n lanes begin n before the zeros.
+alignas(64) constexpr int32_t lane_masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+#endif
+
+// Copies `bytes`, fewer than a register has, in parts of constant size: without a call.
+DLT_FN void copy_part(char* to, const char* from, int bytes) {
+#pragma GCC unroll 8
+  for (int size = register_bytes / 2; size > 0; size /= 2)
+    if ((bytes & size) != 0) {
+      memcpy(to, from, size_t(size));
+      to += size;
+      from += size;
+    }
+}
 
 // The first `count` lanes; memory past them is not accessed.
 template <class T>
@@ -37,8 +50,16 @@ DLT_FN typename pack<T>::type load_part(const char* from, int count) {
   else r = _mm512_maskz_loadu_epi64(__mmask8(mask), from);
   memcpy(&v, &r, sizeof v);
 #else
-  if (count == half_lanes<T>) memcpy(&v, from, register_bytes / 2); // one access, and no call
-  else memcpy(&v, from, size_t(count) * sizeof(T));
+#if defined(__AVX2__)
+  if constexpr (sizeof(T) >= 4) {
+    const int words = count * int(sizeof(T) / 4);
+    const __m256i mask = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lane_masks + 8 - words));
+    const __m256i r = _mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask);
+    memcpy(&v, &r, sizeof v);
+    return v;
+  }
+#endif
+  copy_part(reinterpret_cast<char*>(&v), from, count * int(sizeof(T)));
 #endif
   return v;
 }
@@ -53,8 +74,7 @@ DLT_FN void save_part(char* to, typename pack<T>::type v, int count) {
   else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(to, __mmask16(mask), r);
   else _mm512_mask_storeu_epi64(to, __mmask8(mask), r);
 #else
-  if (count == half_lanes<T>) memcpy(to, &v, register_bytes / 2);
-  else memcpy(to, &v, size_t(count) * sizeof(T));
+  copy_part(to, reinterpret_cast<const char*>(&v), count * int(sizeof(T)));
 #endif
 }
 struct Factors {
