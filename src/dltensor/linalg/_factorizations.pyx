@@ -28,7 +28,7 @@ cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:
     int type_complex64, type_complex128
 
 cdef extern from "native/cpu/linalg/norms.h" namespace "dlt" nogil:
-    void norm_rows(int, int64_t, int64_t, const void*, void*)
+    bint find_norms(int, int64_t, int64_t, int64_t, int64_t, const void*, void*)
 
 cdef extern from "native/cpu/linalg/batch.h" namespace "dlt" nogil:
     cppclass Batch:
@@ -949,23 +949,40 @@ def svdvals(x, /, *, out=None):
 
 # -- norms ------------------------------------------------------------------------------------------------------------
 
-def euclidean(x, int kept=0):
-    """Return Euclidean norms over all but the first `kept` dimensions of a contiguous tensor of the four dtypes.
+cdef bint _merge(int ndim, const int64_t* shape, const int64_t* strides, int64_t* extent, int64_t* step) noexcept:
+    """Take dimensions as one of `extent` elements, `step` apart. False where their strides are not those of one."""
+    cdef int d
+    extent[0], step[0] = numel(ndim, shape), 1
+    cdef int64_t inner = 1
+    for d in range(ndim - 1, -1, -1):
+        if extent[0] == 0 or shape[d] == 1:
+            continue
+        if inner == 1:
+            step[0] = strides[d]
+        elif inner > (1 << 62) // (abs(step[0]) + 1) or strides[d] != inner * step[0]:
+            return False
+        inner *= shape[d]
+    return True
 
-    None where `x` is something else: what takes longer is left to the caller.
+
+def euclidean(x, int kept=0):
+    """Return Euclidean norms over all but the first `kept` dimensions of a tensor of the four dtypes.
+
+    None where `x` is something else, or has strides that need a copy: what takes longer is left to the caller.
     """
     cdef Tensor t, result
-    cdef int64_t rows, n
+    cdef int64_t rows, row, n, step
+    cdef bint is_done
     if type(x) is not Tensor:
         return None
     t = <Tensor>x
     if (t.impl.dl.device.device_type != kDLCPU or not _is_computed(t.impl.dl.dtype) or
-            not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)):
+            not _merge(kept, t.impl.dl.shape, t.impl.dl.strides, &rows, &row) or
+            not _merge(t.impl.dl.ndim - kept, t.impl.dl.shape + kept, t.impl.dl.strides + kept, &n, &step)):
         return None
-    rows, n = numel(kept, t.impl.dl.shape), numel(t.impl.dl.ndim - kept, t.impl.dl.shape + kept)
     result = _made(t, kept, 0, 0, 0, "real", "vector_norm")
     cdef LaunchContext host
     cdef PyThreadState* state = release_gil(host, KEEP_GIL_BYTES // KEEP_GIL_ELEMENTS // 16 * rows * n)
-    norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, result.impl.dl.data)
+    is_done = find_norms(find_type(t.impl.dl.dtype), rows, row, n, step, t.impl.dl.data, result.impl.dl.data)
     take_gil(state)
-    return result
+    return result if is_done else None

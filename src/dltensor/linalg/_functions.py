@@ -206,8 +206,9 @@ def _vector_norm(x, axes, keepdims, ord):
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         order = (*kept, *axes)
         moved = x if order == tuple(range(x.ndim)) else permute_dims(x, order)
-        moved = moved.copy() if not moved.is_contiguous else moved
         result = euclidean(moved, len(kept)) if on_host(x) else _norms_by_sums(moved, len(kept))
+        if result is None:  # strides of several steps
+            result = euclidean(moved.copy(), len(kept))
         return reshape(result, tuple(1 if i in axes else s for i, s in enumerate(x.shape))) if keepdims else result
     axes = tuple(axes)
     if ord == _INF:

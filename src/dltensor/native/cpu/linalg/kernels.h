@@ -61,6 +61,13 @@ struct FactorLoops {
                   void* row);
   double (*inner)(const void* a, const void* b, int64_t n);
 };
+// Euclidean norms of float32 or float64 that are the ones of norms.cc, or else are not certain.
+struct NormLoops {
+  bool (*run)(const void* a, int64_t n, void* out);  // of n contiguous elements; returns whether the norm is certain
+  // Of `count` adjacent columns of n elements, `step` bytes apart.
+  void (*columns)(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain);
+};
+
 inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
 
 struct LinalgKernels {
@@ -68,6 +75,7 @@ struct LinalgKernels {
   vector_product_t vector_products[type_count];
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];
+  NormLoops norms[2];  // float32, float64
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than these loops
 };
 

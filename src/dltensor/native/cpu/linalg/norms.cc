@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of squares in eight lanes of two float64 each, a sum and its error.
+// Euclidean norms: by loops that sum with a bound on the error, where it leaves one value; else by sums of squares in eight lanes
+// of two float64 each, a sum and its error, scaled by the largest element.
 #include "native/cpu/linalg/norms.h"
 
 #include <math.h>
 
+#include "native/cpu/copy/kernels.h"
+#include "native/cpu/linalg/kernels.h"
 #include "native/cpu/runtime/dtype.h"
+#include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
 
@@ -38,8 +42,16 @@ inline void add_square(Sums& sums, int k, double x) {
   sums.add(k, square, ((high * high - square) + 2 * high * low) + low * low);
 }
 
+// Elements of a vector, `step` elements apart.
 template <class F>
-double sum_of_squares(const F* a, int64_t n, F by) {
+struct Elements {
+  const F* first;
+  int64_t step;
+  F operator[](int64_t i) const { return first[i * step]; }
+};
+
+template <class F>
+double sum_of_squares(Elements<F> a, int64_t n, F by) {
   Sums sums;
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
@@ -49,7 +61,7 @@ double sum_of_squares(const F* a, int64_t n, F by) {
 }
 
 template <class F>
-F norm(const F* a, int64_t n) {
+F norm(Elements<F> a, int64_t n) {
   double most[lanes] = {}, odd[lanes] = {};  // `odd` becomes NaN where an element is infinite or NaN
   for (int64_t i = 0; i + lanes <= n; i += lanes)
     for (int k = 0; k < lanes; ++k) {
@@ -80,19 +92,57 @@ F norm(const F* a, int64_t n) {
   return F(ldexp(sqrt(sum), first));
 }
 
+// Vectors of n elements: `row` bytes from one to the next, `step` bytes from an element to the next.
+struct Vectors {
+  const char* data;
+  int64_t count, row, n, step;
+};
+
+// Shorter rows are transposed, so that the lanes of registers are vectors. As many are computed at a time.
+constexpr int64_t short_row = 64, together = 64;
+
 template <class F>
-void norms_of(const void* a, int64_t rows, int64_t numbers, bool shared, void* out) {
-  parallel_if(shared, rows,
-              [=](int64_t r) { static_cast<F*>(out)[r] = norm(static_cast<const F*>(a) + r * numbers, numbers); });
+void norms_of(const Vectors& v, const NormLoops& loops, bool in_columns, int64_t first, F* out) {
+  const int64_t count = smaller(in_columns ? together : 1, v.count - first);
+  const char* const from = v.data + first * v.row;
+  bool certain[together];
+  if (!in_columns) {
+    certain[0] = loops.run(from, v.n, out + first);
+  } else if (v.row == sizeof(F)) {
+    loops.columns(from, v.step, v.n, count, out + first, certain);
+  } else {
+    F columns[short_row * together];
+    const int64_t row = count * int64_t(sizeof(F));
+    kernels().copy->moves[width_index(sizeof(F))](reinterpret_cast<char*>(columns), row, sizeof(F), from, v.step, v.row, v.n,
+                                                  count);
+    loops.columns(columns, row, v.n, count, out + first, certain);
+  }
+  for (int64_t k = 0; k < count; ++k)
+    if (!certain[k])
+      out[first + k] = norm(Elements<F>{reinterpret_cast<const F*>(from + k * v.row), v.step / int64_t(sizeof(F))}, v.n);
+}
+
+template <class F>
+void all_norms(const Vectors& v, const NormLoops& loops, F* out) {
+  const bool in_columns = v.row == sizeof(F) || v.n < short_row;
+  const int64_t tasks = in_columns ? ceil_divide(v.count, together) : v.count;
+  parallel_if(tasks > 1 && v.count * v.n >= shared_elements, tasks,
+              [&](int64_t i) { norms_of(v, loops, in_columns, in_columns ? i * together : i, out); });
 }
 
 }  // namespace
 
-void norm_rows(int type, int64_t rows, int64_t n, const void* a, void* out) noexcept {
-  const int64_t numbers = n * (type == type_complex64 || type == type_complex128 ? 2 : 1);
-  const bool shared = rows > 1 && rows * n >= shared_elements;
-  if (type == type_float32 || type == type_complex64) norms_of<float>(a, rows, numbers, shared, out);
-  else norms_of<double>(a, rows, numbers, shared, out);
+bool find_norms(int type, int64_t count, int64_t row, int64_t n, int64_t step, const void* a, void* out) noexcept {
+  const bool is_complex = type == type_complex64 || type == type_complex128;
+  const int64_t parts = is_complex ? 2 : 1, width = type_table[type].bytes / parts;
+  Vectors v{static_cast<const char*>(a), count, row * parts * width, n * parts, step * width};
+  if (n <= 1 || (is_complex && step == 1)) v.step = width;
+  if (count <= 1) v.row = v.n * width;
+  if (v.step != width && (is_complex || v.row != width)) return false;
+  const NormLoops& loops = kernels().linalg->norms[width == 8];
+  if (width == 4) all_norms(v, loops, static_cast<float*>(out));
+  else all_norms(v, loops, static_cast<double*>(out));
+  return true;
 }
 
 }  // namespace dlt

@@ -43,6 +43,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_gather(&index);
   fill_masks(&index);
   fill_products(&linalg);
+  fill_norms(&linalg);
   fill_vectors(&linalg);
   fill_small_matrices(&linalg);
   fill_factors(&linalg);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Euclidean norms from sums of squares whose error is bounded, and whether that bound leaves one rounded value. norms.cc of the
+// folder above decides what is summed how, and computes what is left in doubt.
+#include <string.h>
+
+#include "native/cpu/linalg/kernels.h"
+#include "native/cpu/linalg/kernels/lanes.h"
+#include "native/cpu/reduce/kernels/reductions.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+using V = pack<double>::type;
+constexpr int lanes = pack<double>::lanes;
+
+DLT_FN double root(double x) { return __builtin_sqrt(x); }
+
+template <class X>
+DLT_FN X read(const float* p) {
+  if constexpr (is_same<X, double>::value) return double(one<float>(reinterpret_cast<const char*>(p)));
+  else return widened(p);
+}
+template <class X>
+DLT_FN X read(const double* p) {
+  return *reinterpret_cast<const typename loose<X>::type*>(p);
+}
+
+#if defined(__FMA__) || defined(__aarch64__)
+// x * x + c, rounded once.
+DLT_FN double square_plus(double x, double c) { return __builtin_fma(x, x, c); }
+DLT_FN V square_plus(V x, V c) {
+#if defined(__AVX512F__)
+  return V(_mm512_fmadd_pd(__m512d(x), __m512d(x), __m512d(c)));
+#elif defined(__AVX2__)
+  return V(_mm256_fmadd_pd(__m256d(x), __m256d(x), __m256d(c)));
+#else
+  for (int j = 0; j < lanes; ++j) c[j] = __builtin_fma(x[j], x[j], c[j]);
+  return c;
+#endif
+}
+// What rounding took from `square`.
+template <class X>
+DLT_FN X rest_of(X x, X square) {
+  return square_plus(x, -square);
+}
+// Adds x * x, which is not above `sum`, and to `rest` what rounding takes from that.
+DLT_FN void add_smaller(V* sum, V* rest, V x) {
+  const V before = *sum;
+  *sum = square_plus(x, before);
+  *rest += square_plus(x, before - *sum);
+}
+#else
+// The same by Veltkamp's halves, whose products are exact.
+template <class X>
+DLT_FN X rest_of(X x, X square) {
+  const X split = x * 134217729.0, high = split - (split - x), low = x - high;
+  return ((high * high - square) + 2 * high * low) + low * low;
+}
+DLT_FN void add_smaller(V* sum, V* rest, V x) {
+  const V before = *sum, square = x * x;
+  *sum = before + square;
+  *rest += (square - (*sum - before)) + rest_of(x, square);
+}
+#endif
+
+template <class X>
+DLT_FN void add(X* sum, X* rest, X x) {
+  const X total = *sum + x, part = total - *sum;
+  *rest += (*sum - (total - part)) + (x - part);
+  *sum = total;
+}
+
+// The first `count` lanes of a register, 0 in the others.
+template <class F>
+DLT_FN V read_part(const F* p, int64_t count) {
+  F part[lanes] = {};
+  for (int64_t j = 0; j < count; ++j) part[j] = p[j];
+  return read<V>(part);
+}
+
+// ---- bounds
+
+// The sum of n squares of float64 in two numbers is this near to the exact one, relative to it, and so are the sums that norms.cc
+// carries errors in.
+DLT_FN double slack_of(int64_t n) {
+  const double steps = double(n) / 8 + 16;
+  return 0x1p-80 + steps * steps * 0x1p-104;
+}
+// In this range no square of an element has left that of float64, whatever n is.
+constexpr double least_sum = 0x1p-760, most_sum = 0x1p800;
+
+// ---- one run of contiguous elements
+
+constexpr int chains = 4;
+
+template <class F>
+double plain_sum(const F* a, int64_t n) {
+  V sums[chains] = {};
+  int64_t i = 0;
+  for (; i + chains * lanes <= n; i += chains * lanes)
+#pragma GCC unroll 4
+    for (int u = 0; u < chains; ++u) {
+      const V x = read<V>(a + i + u * lanes);
+#if defined(__FMA__) || defined(__aarch64__)
+      sums[u] = square_plus(x, sums[u]);
+#else
+      sums[u] = sums[u] + x * x;
+#endif
+    }
+  for (; i < n; i += lanes) {
+    const V x = i + lanes <= n ? read<V>(a + i) : read_part(a + i, n - i);
+    sums[0] = sums[0] + x * x;
+  }
+  const V all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double total = 0;
+  for (int j = 0; j < lanes; ++j) total += all[j];
+  return total;
+}
+
+// Squares of float32 are exact in float64: only additions are rounded.
+bool norm_run(const float* a, int64_t n, float* out) {
+  const double total = plain_sum(a, n);
+  if (!(total < __builtin_inf())) return false;
+  const double value = root(total), slack = value * (double(n / 8 + 24) * 0x1p-53 + 0x1p-50);
+  *out = float(value - slack);
+  return *out == float(value + slack);
+}
+
+bool norm_run(const double* a, int64_t n, double* out) {
+  constexpr int64_t block = 1024;
+  V high{}, low{};
+  for (int64_t first = 0; first < n; first += block) {
+    const int64_t count = n - first < block ? n - first : block;
+    const double* const p = a + first;
+    const double size = plain_sum(p, count);
+    if (!(size < most_sum)) return false;
+    if (size < 0x1p-900) continue;  // less than the bound leaves in doubt
+    // Sums begin with a power of two above all squares, so that what rounding takes from each addition takes one more to find.
+    double above;
+    const uint64_t bits = (bits_as<uint64_t>(size) >> 52) + 1 << 52;
+    memcpy(&above, &bits, 8);
+    const V start = above - V{};
+    V sums[chains], rests[chains] = {};
+    for (int u = 0; u < chains; ++u) sums[u] = start;
+    int64_t i = 0;
+    for (; i + chains * lanes <= count; i += chains * lanes)
+#pragma GCC unroll 4
+      for (int u = 0; u < chains; ++u) add_smaller(&sums[u], &rests[u], read<V>(p + i + u * lanes));
+    for (; i < count; i += lanes)
+      add_smaller(&sums[0], &rests[0], i + lanes <= count ? read<V>(p + i) : read_part(p + i, count - i));
+    for (int u = 0; u < chains; ++u) {
+      add(&high, &low, sums[u] - start);
+      low += rests[u];
+    }
+  }
+  double sum = 0, rest = 0;
+  for (int j = 0; j < lanes; ++j) {
+    add(&sum, &rest, double(high[j]));
+    rest += low[j];
+  }
+  const double slack = sum * slack_of(n), total = sum + (rest - slack);
+  *out = root(total);
+  return total == sum + (rest + slack) && total > least_sum && total < most_sum;
+}
+
+template <class F>
+bool run(const void* a, int64_t n, void* out) {
+  return norm_run(static_cast<const F*>(a), n, static_cast<F*>(out));
+}
+
+// ---- columns
+
+// N registers X of columns, whose elements lie `step` bytes apart.
+template <class X, int N>
+DLT_FN void norm_columns(const float* a, int64_t step, int64_t n, float* out, bool* certain) {
+  constexpr int width = int(sizeof(X) / sizeof(double));
+  X sums[N] = {};
+  for (int64_t k = 0; k < n; ++k, a = reinterpret_cast<const float*>(reinterpret_cast<const char*>(a) + step))
+#pragma GCC unroll 4
+    for (int u = 0; u < N; ++u) {
+      const X x = read<X>(a + u * width);
+      sums[u] = sums[u] + x * x;
+    }
+  const double slack = double(n + 8) * 0x1p-53 + 0x1p-50;
+  for (int u = 0; u < N; ++u) {
+    const X value = root(sums[u]), least = value - value * slack, most = value + value * slack;
+    double below[width], above[width];
+    memcpy(below, &least, sizeof below);
+    memcpy(above, &most, sizeof above);
+    for (int j = 0; j < width; ++j) {
+      const float rounded = float(below[j]);
+      write_at(out, u * width + j, rounded);
+      certain[u * width + j] = rounded == float(above[j]) && below[j] < __builtin_inf();
+    }
+  }
+}
+template <class X, int N>
+DLT_FN void norm_columns(const double* a, int64_t step, int64_t n, double* out, bool* certain) {
+  constexpr int width = int(sizeof(X) / sizeof(double));
+  X sums[N] = {}, rests[N] = {};
+  for (int64_t k = 0; k < n; ++k, a = reinterpret_cast<const double*>(reinterpret_cast<const char*>(a) + step))
+#pragma GCC unroll 4
+    for (int u = 0; u < N; ++u) {
+      const X x = read<X>(a + u * width), square = x * x;
+      add(&sums[u], &rests[u], square);
+      rests[u] += rest_of(x, square);
+    }
+  for (int u = 0; u < N; ++u) {
+    const X slack = sums[u] * (8 * slack_of(8 * n)), least = sums[u] + (rests[u] - slack), most = sums[u] + (rests[u] + slack);
+    const X value = root(least);
+    double below[width], above[width], roots[width];
+    memcpy(below, &least, sizeof below);
+    memcpy(above, &most, sizeof above);
+    memcpy(roots, &value, sizeof roots);
+    for (int j = 0; j < width; ++j) {
+      write_at(out, u * width + j, roots[j]);
+      certain[u * width + j] = below[j] == above[j] && below[j] > least_sum && below[j] < most_sum;
+    }
+  }
+}
+
+template <class F>
+void columns(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain) {
+  const F* const from = static_cast<const F*>(a);
+  F* const to = static_cast<F*>(out);
+  constexpr int64_t group = chains * lanes;
+  int64_t c = 0;
+  // The last columns of several groups overlap those before.
+  for (; count >= group && c < count; c += group) {
+    const int64_t at = c + group <= count ? c : count - group;
+    norm_columns<V, chains>(from + at, step, n, to + at, certain + at);
+  }
+  for (; c + lanes <= count; c += lanes) norm_columns<V, 1>(from + c, step, n, to + c, certain + c);
+  for (; c < count; ++c) norm_columns<double, 1>(from + c, step, n, to + c, certain + c);
+}
+
+}  // namespace
+
+void fill_norms(LinalgKernels* kernels) {
+  kernels->norms[0] = {run<float>, columns<float>};
+  kernels->norms[1] = {run<double>, columns<double>};
+}
+
+}  // namespace dlt::DLT_LEVEL
