@@ -72,7 +72,7 @@ void face_forward(ReducePass* pass) {
 // much as some hundred elements in the lanes of registers.
 constexpr int64_t short_run = 257, short_each = 2049, few_results = 32;
 bool turns(const ReducePass& pass) {
-  return pass.mask == nullptr && pass.factor == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
+  return pass.mask == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
          pass.reduced[pass.reduced_ndim - 1].step.in == pass.in_width && pass.kept[pass.kept_ndim - 1].step.in != pass.in_width;
 }
 bool by_columns(const ReducePass& pass) {

@@ -46,6 +46,13 @@ bool is_direct(const ReducePass& pass, int64_t step) {
   return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
 }
 
+// Products of n contiguous elements and as many factors, and their rests.
+const char* multiplied(const ReducePass& pass, const char* run, const char* by, int64_t n, Stage* stage) {
+  if (pass.terms != nullptr) pass.terms(stage->products, stage->rests, run, by, n);
+  else find_loop(op_multiply, pass.type)(stage->products, run, by, nullptr, n, 0);
+  return reinterpret_cast<const char*>(stage->products);
+}
+
 // n elements from `from` on, `step` apart, contiguous and in the pass's type; masked ones as `blank`. Of sums of products, these
 // and their rests. What needs nothing stays, and no stage either, which may then be null.
 const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
@@ -56,9 +63,7 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
   if (pass.factor != nullptr) {
     const char* const by = brought(pass, pass.factor_pipeline, pass.factor_width, pass.factor + from.factor, step.factor, n,
                                    stage->factor[0], stage->factor[1], stage->factor[2]);
-    if (pass.terms != nullptr) pass.terms(stage->products, stage->rests, run, by, n);
-    else find_loop(op_multiply, pass.type)(stage->products, run, by, nullptr, n, 0);
-    return reinterpret_cast<const char*>(stage->products);
+    return multiplied(pass, run, by, n, stage);
   }
   if (pass.mask == nullptr) return run;
   const uint8_t* mask = pass.mask + from.mask;
@@ -71,12 +76,20 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
   return stage->moved;
 }
 
-// Rows begin to begin + rows of the strip `from`, of n results whose elements follow one another: transposed, and in the pass's
-// type.
-const char* turned(const ReducePass& pass, const char* from, int64_t result_step, int64_t n, int64_t rows, Stage* stage) {
-  const int64_t width = pass.in_width;
-  pass.kernels->copy->moves[width_index(width)](stage->moved, n * width, width, from, width, result_step, rows, n);
-  return brought(pass, pass.pipeline, width, stage->moved, width, n * rows, nullptr, stage->spare[0], stage->spare[1]);
+// Elements of n results, `step` apart, in rows that are `row` apart: transposed, and in the pass's type. Of sums of products,
+// these and their rests.
+const char* turned(const ReducePass& pass, const Place& from, const Place& row, const Place& step, int64_t n, int64_t rows,
+                   Stage* stage) {
+  const int64_t width = pass.in_width, by_width = pass.factor_width;
+  pass.kernels->copy->moves[width_index(width)](stage->moved, n * width, width, pass.in + from.in, row.in, step.in, rows, n);
+  const char* const tile =
+      brought(pass, pass.pipeline, width, stage->moved, width, n * rows, nullptr, stage->spare[0], stage->spare[1]);
+  if (pass.factor == nullptr) return tile;
+  pass.kernels->copy->moves[width_index(by_width)](stage->factor[0], n * by_width, by_width, pass.factor + from.factor,
+                                                   row.factor, step.factor, rows, n);
+  const char* const by = brought(pass, pass.factor_pipeline, by_width, stage->factor[0], by_width, n * rows, nullptr,
+                                 stage->factor[1], stage->factor[2]);
+  return multiplied(pass, tile, by, n * rows, stage);
 }
 
 // The place of element `index` of the reduced axes but the last `inner` ones.
@@ -186,11 +199,13 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
     } else if (pass.turns && pass.reducer->each != nullptr && inner.size >= least_each && pass.pipeline.count == 0) {
       pass.reducer->each(states, capacity, pass.in + from.in, where.step.in, n, rows);
     } else if (pass.turns) {
-      const int64_t most = staged_count / n;
+      const int64_t most = (pass.factor != nullptr ? product_count : staged_count) / n;
       for (int64_t r = 0; r < rows; r += most) {
         const int64_t count = smaller(most, rows - r);
-        const char* const tile = turned(pass, pass.in + from.in + r * pass.in_width, where.step.in, n, count, stage);
+        const char* const tile = turned(pass, from + r * inner.step, inner.step, where.step, n, count, stage);
         pass.reducer->rows(states, capacity, tile, n * pass.width, count, n * parts, at + r, centers);
+        if (pass.factor != nullptr && pass.with_rests)
+          pass.reducer->rows(states, capacity, stage->rests, n * pass.width, count, n * parts, at + r, centers);
       }
     } else {
       for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
