@@ -508,6 +508,20 @@ def test_norms_do_not_depend_on_strides():
     assert la.vector_norm(x, axis=0).tolist() == la.vector_norm(x.T.copy(), axis=1).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("length", [1, 3, 63, 64, 65, 1023, 1025])
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_norms_of_rows_and_columns_are_those_of_single_vectors(dtype, length, scale):
+    rows = dl.asarray(sample((70, length)) * scale).astype(dtype)
+    rows[3], rows[69] = 0, float("inf")
+    want = [la.vector_norm(row.copy()).item() for row in rows]
+    assert la.vector_norm(rows, axis=1).tolist() == want
+    assert la.vector_norm(rows.T.copy(), axis=0).tolist() == want
+    assert la.vector_norm(dl.repeat(rows, 2, axis=1)[:, ::2], axis=1).tolist() == want
+    assert la.vector_norm(dl.flip(dl.flip(rows).copy()), axis=1).tolist() == want
+    assert la.vector_norm(rows.T.copy()[:, :5], axis=0).tolist() == want[:5]
+
+
 def test_powers():
     a = sample((3, 4, 4))
     for n in (-3, -1, 0, 1, 2, 5, 10):

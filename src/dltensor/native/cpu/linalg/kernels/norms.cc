@@ -137,7 +137,7 @@ bool norm_run(const double* a, int64_t n, double* out) {
     if (size < 0x1p-900) continue;  // less than the bound leaves in doubt
     // Sums begin with a power of two above all squares, so that what rounding takes from each addition takes one more to find.
     double above;
-    const uint64_t bits = (bits_as<uint64_t>(size) >> 52) + 1 << 52;
+    const uint64_t bits = ((bits_as<uint64_t>(size) >> 52) + 1) << 52;
     memcpy(&above, &bits, 8);
     const V start = above - V{};
     V sums[chains], rests[chains] = {};
@@ -170,7 +170,19 @@ bool run(const void* a, int64_t n, void* out) {
 
 // ---- columns
 
-// N registers X of columns, whose elements lie `step` bytes apart.
+DLT_FN float narrow(double x) { return float(x); }
+DLT_FN half_vector narrow(V x) { return narrowed(x); }
+DLT_FN bool is_zero(float x) { return x == 0; }
+DLT_FN bool is_zero(double x) { return x == 0; }
+// Lanes that are not below 0.
+template <class W>
+DLT_FN bool is_zero(const W& v) {
+  auto sum = v[0];
+  for (int j = 1; j < lanes; ++j) sum += v[j];
+  return sum == 0;
+}
+
+// N registers X of columns, whose elements lie `step` bytes apart. `certain` is changed where a norm is not.
 template <class X, int N>
 DLT_FN void norm_columns(const float* a, int64_t step, int64_t n, float* out, bool* certain) {
   constexpr int width = int(sizeof(X) / sizeof(double));
@@ -182,16 +194,20 @@ DLT_FN void norm_columns(const float* a, int64_t step, int64_t n, float* out, bo
       sums[u] = sums[u] + x * x;
     }
   const double slack = double(n + 8) * 0x1p-53 + 0x1p-50;
+  auto doubt = narrow(X{});
+#pragma GCC unroll 4
   for (int u = 0; u < N; ++u) {
-    const X value = root(sums[u]), least = value - value * slack, most = value + value * slack;
-    double below[width], above[width];
-    memcpy(below, &least, sizeof below);
-    memcpy(above, &most, sizeof above);
-    for (int j = 0; j < width; ++j) {
-      const float rounded = float(below[j]);
-      write_at(out, u * width + j, rounded);
-      certain[u * width + j] = rounded == float(above[j]) && below[j] < __builtin_inf();
-    }
+    const X value = root(sums[u]);
+    const auto below = narrow(value - value * slack), above = narrow(value + value * slack);
+    memcpy(out + u * width, &below, sizeof below);
+    sums[u] = value;
+    doubt += above - below;  // NaN of infinities
+  }
+  if (is_zero(doubt)) return;
+  for (int c = 0; c < N * width; ++c) {
+    double value;
+    memcpy(&value, reinterpret_cast<const double*>(sums) + c, sizeof value);
+    certain[c] = float(value - value * slack) == float(value + value * slack) && value < __builtin_inf();
   }
 }
 template <class X, int N>
@@ -205,17 +221,21 @@ DLT_FN void norm_columns(const double* a, int64_t step, int64_t n, double* out, 
       add(&sums[u], &rests[u], square);
       rests[u] += rest_of(x, square);
     }
+  const double relative = 8 * slack_of(8 * n);
+  X doubt{}, differs[N];
+#pragma GCC unroll 4
   for (int u = 0; u < N; ++u) {
-    const X slack = sums[u] * (8 * slack_of(8 * n)), least = sums[u] + (rests[u] - slack), most = sums[u] + (rests[u] + slack);
-    const X value = root(least);
-    double below[width], above[width], roots[width];
-    memcpy(below, &least, sizeof below);
-    memcpy(above, &most, sizeof above);
-    memcpy(roots, &value, sizeof roots);
-    for (int j = 0; j < width; ++j) {
-      write_at(out, u * width + j, roots[j]);
-      certain[u * width + j] = below[j] == above[j] && below[j] > least_sum && below[j] < most_sum;
-    }
+    const X slack = sums[u] * relative, below = sums[u] + (rests[u] - slack), above = sums[u] + (rests[u] + slack);
+    const X value = root(below);
+    memcpy(out + u * width, &value, sizeof value);
+    differs[u] = (below > least_sum) & (below < most_sum) ? above - below : X{} + 1.0;
+    doubt += differs[u];
+  }
+  if (is_zero(doubt)) return;
+  for (int c = 0; c < N * width; ++c) {
+    double difference;
+    memcpy(&difference, reinterpret_cast<const double*>(differs) + c, sizeof difference);
+    certain[c] = difference == 0;
   }
 }
 
@@ -225,6 +245,7 @@ void columns(const void* a, int64_t step, int64_t n, int64_t count, void* out, b
   F* const to = static_cast<F*>(out);
   constexpr int64_t group = chains * lanes;
   int64_t c = 0;
+  memset(certain, 1, size_t(count));
   // The last columns of several groups overlap those before.
   for (; count >= group && c < count; c += group) {
     const int64_t at = c + group <= count ? c : count - group;
