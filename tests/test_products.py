@@ -79,6 +79,26 @@ def test_operands_and_outputs_lie_as_they_like(left, right, target):
         assert out.tolist() == want
 
 
+# The same for stacks of matrices.
+STACKS = (
+    lambda t: t.mT.copy().mT,
+    lambda t: dl.repeat(t, 2, axis=-1)[..., ::2],
+    lambda t: dl.flip(dl.flip(t).copy()),
+    lambda t: dl.flip(dl.flip(t, axis=1).copy(), axis=1),
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(1, 3, 3), (4, 4, 4), (5, 9, 7), (17, 50, 1), (1, 50, 33), (64, 50, 40)])
+def test_stacks_of_small_products_have_the_same_bits_in_every_layout(shape, dtype):
+    rows, depth, columns = shape
+    rng = np.random.default_rng(7)
+    a, b = (dl.asarray(rng.standard_normal((3, *s)) * 50).astype(dtype) for s in ((rows, depth), (depth, columns)))
+    want = (a @ b).tolist()
+    for left, right in itertools.product(STACKS, repeat=2):
+        assert (a @ right(b)).tolist() == (left(a) @ b).tolist() == (left(a) @ right(b)).tolist() == want
+
+
 def test_one_row_for_all():
     a = dl.broadcast_to(dl.asarray([1.0, 2.0, 3.0]), (4, 3))
     assert (a @ dl.ones((3, 2))).tolist() == [[6.0, 6.0]] * 4

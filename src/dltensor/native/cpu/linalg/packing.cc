@@ -19,6 +19,8 @@ namespace {
 // rest.
 constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
 constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
+// The part of a, or of a panel of c, that a piece has: where rows are short, a piece costs more than its products.
+constexpr int64_t piece_bytes = 48 << 10;
 // Rows per thread from which each packs a block of b for itself: cache lines written by another core are slower to
 // read.
 constexpr int64_t rows_to_pack_for = 64;
@@ -144,7 +146,9 @@ Status multiply_blocks(const Product& p, int64_t threads) {
   panels.most_bytes = size_t(depth * columns * p.width);
   panels.width = panel_bytes / p.width;
   // Several pieces per thread balance the load.
-  panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit) * row_unit, row_unit * 2);
+  const int64_t longest = larger(smaller(depth, depth_step), smaller(columns, panels.width)) * p.width;
+  panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit),
+                        larger(piece_bytes / longest / row_unit, 2)) * row_unit;
   // Such a b is its only panel where it is. Few rows of c are computed step by step of depth, so that no line of a
   // transposed a is read from memory twice.
   const bool is_panel = p.operand_type == p.type && columns == p.c.columns && columns <= panels.width &&

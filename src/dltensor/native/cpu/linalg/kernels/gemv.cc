@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "native/cpu/linalg/kernels.h"
+#include "native/cpu/linalg/kernels/parts.h"
 #include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/kernels/registers.h"
 
@@ -93,21 +94,21 @@ void dot_rows(const Rows& f) {
       for (int p = 0; p < P; ++p) sums[r][p][u] = sums[r][p][u] + x * y[p];
     }
   };
+  // The other lanes keep their sums, also one of -0.
   const auto add_last = [&](int u) __attribute__((always_inline)) {
-    const char *a = m + u * register_bytes, *b = v + u * register_bytes;
+    const int count = int(left);
+    const auto inside = first_lanes<T>(count);
+    V y[P];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-      for (int p = 0; p < P; ++p) {
-        T sum[lanes];
-        memcpy(sum, &sums[r][p][u], register_bytes);
-#pragma GCC unroll 1
-        for (int i = 0; i < left; ++i) {
-          const T x = read_at<T>(a + r * f.row, i), y = read_at<T>(b + (SHARED ? 0 : r * f.v_row), i ^ p);
-          sum[i] = T(sum[i] + times(x, y));
-        }
-        memcpy(&sums[r][p][u], sum, register_bytes);
+    for (int r = 0; r < R; ++r) {
+      if (!SHARED || r == 0) {
+        y[0] = load_part<T>(v + (SHARED ? 0 : r * f.v_row) + u * register_bytes, count);
+        if constexpr (P == 2) y[1] = exchanged<T, 1>(y[0]);
       }
+      const V x = load_part<T>(m + r * f.row + u * register_bytes, count);
+#pragma GCC unroll 2
+      for (int p = 0; p < P; ++p) sums[r][p][u] = inside ? sums[r][p][u] + x * y[p] : sums[r][p][u];
+    }
   };
 #pragma GCC unroll 1
   for (; left >= chains<P> * lanes;
