@@ -70,7 +70,7 @@ void face_forward(ReducePass* pass) {
 
 // Rows where the innermost kept axis lies closer in memory than the innermost reduced one, or runs would be short: a run costs as
 // much as some hundred elements in the lanes of registers.
-constexpr int64_t short_run = 257, short_each = 2049, few_results = 32;
+constexpr int64_t short_run = 257, short_each = 2049, short_product_run = 65, few_results = 32;
 bool turns(const ReducePass& pass) {
   return pass.mask == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
          pass.reduced[pass.reduced_ndim - 1].step.in == pass.in_width && pass.kept[pass.kept_ndim - 1].step.in != pass.in_width;
@@ -82,6 +82,7 @@ bool by_columns(const ReducePass& pass) {
   if (kept.step.in == 0) return false;
   if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
   const int64_t longest = !turns(pass)                                                ? 16
+                          : pass.factor != nullptr                                    ? short_product_run
                           : pass.reducer->each != nullptr && pass.pipeline.count == 0 ? short_each
                                                                                       : short_run;
   return run.size < longest && kept.size >= few_results;
