@@ -148,7 +148,8 @@ Status multiply_blocks(const Product& p, int64_t threads) {
   // Several pieces per thread balance the load.
   const int64_t longest = larger(smaller(depth, depth_step), smaller(columns, panels.width)) * p.width;
   panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit),
-                        larger(piece_bytes / longest / row_unit, 2)) * row_unit;
+                        larger(piece_bytes / longest / row_unit, 2)) *
+                row_unit;
   // Such a b is its only panel where it is. Few rows of c are computed step by step of depth, so that no line of a
   // transposed a is read from memory twice.
   const bool is_panel = p.operand_type == p.type && columns == p.c.columns && columns <= panels.width &&

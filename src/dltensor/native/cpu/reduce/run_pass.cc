@@ -82,8 +82,8 @@ const char* turned(const ReducePass& pass, const Place& from, const Place& row, 
                    Stage* stage) {
   const int64_t width = pass.in_width, by_width = pass.factor_width;
   pass.kernels->copy->moves[width_index(width)](stage->moved, n * width, width, pass.in + from.in, row.in, step.in, rows, n);
-  const char* const tile =
-      brought(pass, pass.pipeline, width, stage->moved, width, n * rows, nullptr, stage->spare[0], stage->spare[1]);
+  const char* const tile = brought(pass, pass.pipeline, width, stage->moved, width, n * rows, nullptr, stage->spare[0],
+                                   stage->spare[1]);
   if (pass.factor == nullptr) return tile;
   pass.kernels->copy->moves[width_index(by_width)](stage->factor[0], n * by_width, by_width, pass.factor + from.factor,
                                                    row.factor, step.factor, rows, n);

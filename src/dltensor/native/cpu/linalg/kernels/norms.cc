@@ -228,7 +228,7 @@ DLT_FN void norm_columns(const double* a, int64_t step, int64_t n, double* out, 
     const X slack = sums[u] * relative, below = sums[u] + (rests[u] - slack), above = sums[u] + (rests[u] + slack);
     const X value = root(below);
     memcpy(out + u * width, &value, sizeof value);
-    differs[u] = (below > least_sum) & (below < most_sum) ? above - below : X{} + 1.0;
+    differs[u] = ((below > least_sum) & (below < most_sum)) ? above - below : X{} + 1.0;
     doubt += differs[u];
   }
   if (is_zero(doubt)) return;
