@@ -168,6 +168,8 @@ def check_error(drawn, error):
     if type(error) is RecursionError and drawn.hostile:
         return  # Python itself says that of lists that are too deep, when it is asked for their text
     kind = type(error)
+    if kind is AttributeError and drawn.hostile and not type(error.obj).__module__.startswith("dltensor"):
+        return  # Python's, for an attribute that a hostile object has for its class and not for itself
     if kind is UnicodeEncodeError and entry.name == "Tensor.__array__":
         return  # NumPy's, for the name of a dtype
     demand(kind in ALLOWED or kind.__name__ in entry.raises, f"raised {kind.__name__}:", error)
@@ -272,6 +274,8 @@ def check_one_value(before, values, result):
         return
     if any(key not in ("axis", "k", "initial", "keepdims") for key in drawn.keywords):
         return
+    if any(type(p) is Same and type(p.value) is float and 0 < abs(p.value) < 1e-45 for p in values):
+        return  # zero in float32, which such a number becomes beside integers
     arguments = [p.value if type(p) is Same else p for p in values]
     with np.errstate(all="ignore"):
         try:
