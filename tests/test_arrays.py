@@ -130,6 +130,11 @@ def test_values_around_a_tensor_are_not_masked(mode):
         dl.pad(dl.ones(3), 1, mode, constant_values=np.ma.masked_array([1, 2], [False, True]))
 
 
+def test_distances_of_no_dimension_are_not_masked():
+    with pytest.raises(BufferError, match="has masked elements"):
+        dl.gradient(5.0, np.ma.masked_array([1, 2], [False, True]))
+
+
 def test_bytes_of_masked_elements_are_refused():
     array = np.ma.masked_array([1, 2], [False, True])
     with pytest.raises(BufferError, match="has masked elements"):

@@ -169,7 +169,8 @@ def gradient(f, /, *spacing, axis=None):
     axes = list(range(f.ndim)) if axis is None else axes_of(axis, f.ndim, "gradient")
     if len(spacing) not in (0, 1, len(axes)):
         raise ValueError(f"gradient: expected a distance for each of {len(axes)} dimensions, got {len(spacing)}")
-    steps = [asarray(one) for one in (spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes))]
+    steps = [asarray(one) for one in spacing or (1.0,)]
+    steps = steps * len(axes) if len(steps) == 1 else steps
     found = [_derivative(f, along, step) for along, step in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 

@@ -9,7 +9,6 @@ from .._core.tensor import Tensor
 from ._paths import checked_path
 
 _MODES = ("r", "r+", "c", "w+")
-_MAPPED = (True, False, "auto")
 
 
 class TensorInfo(namedtuple("TensorInfo", ("dtype", "shape", "nbytes", "offset"))):
@@ -41,7 +40,7 @@ class TensorInfo(namedtuple("TensorInfo", ("dtype", "shape", "nbytes", "offset")
 
 
 def _check_mmap(mmap, func):
-    if not any(mmap is one or (isinstance(mmap, str) and mmap == one) for one in _MAPPED):
+    if mmap is not True and mmap is not False and not (isinstance(mmap, str) and mmap == "auto"):
         raise ValueError(f"{func}: mmap must be True, False or 'auto', got {quoted(mmap)}")
 
 
