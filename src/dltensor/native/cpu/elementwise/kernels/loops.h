@@ -126,7 +126,7 @@ struct served_by<Body, T> {
 template <class Body, class T>
 using loop_type = typename served_by<Body, T>::type;
 
-// Whether integers.cc or avx512.cc have a loop of their own for an operation over T.
+// True where integers.cc or avx512.cc have a loop of their own for an operation over T.
 template <class T>
 constexpr bool is_elsewhere(int op) {
   constexpr bool is_integer = std::is_integral_v<T> && !is_bool<T>;

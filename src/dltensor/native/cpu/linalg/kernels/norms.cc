@@ -5,7 +5,8 @@
 
 #include "native/cpu/linalg/kernels.h"
 #include "native/cpu/linalg/kernels/lanes.h"
-#include "native/cpu/reduce/kernels/reductions.h"
+#include "native/cpu/runtime/kernels/elements.h"
+#include "native/cpu/runtime/kernels/doubles.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -17,7 +18,7 @@ DLT_FN double root(double x) { return __builtin_sqrt(x); }
 
 template <class X>
 DLT_FN X read(const float* p) {
-  if constexpr (is_same<X, double>::value) return double(one<float>(reinterpret_cast<const char*>(p)));
+  if constexpr (sizeof(X) == sizeof(double)) return double(one<float>(reinterpret_cast<const char*>(p)));
   else return widened(p);
 }
 template <class X>
@@ -38,7 +39,7 @@ DLT_FN V square_plus(V x, V c) {
   return c;
 #endif
 }
-// What rounding took from `square`.
+// The part of x * x that rounding took from `square`.
 template <class X>
 DLT_FN X rest_of(X x, X square) {
   return square_plus(x, -square);

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "native/cpu/reduce/kernels/reductions.h"
+#include "native/cpu/runtime/kernels/doubles.h"
 #include "native/cpu/scan/kernels.h"
 #include "native/ops/scans.h"
 
