@@ -130,6 +130,12 @@ def test_values_around_a_tensor_are_not_masked(mode):
         dl.pad(dl.ones(3), 1, mode, constant_values=np.ma.masked_array([1, 2], [False, True]))
 
 
+@pytest.mark.parametrize("mode", ["constant", "edge", "wrap"])
+def test_a_padded_array_without_room_is_refused_at_once(mode):
+    with pytest.raises((MemoryError, ValueError), match=r"elements|bytes"):
+        dl.pad(dl.ones((1,) * 64), 2, mode)
+
+
 def test_distances_of_no_dimension_are_not_masked():
     with pytest.raises(BufferError, match="has masked elements"):
         dl.gradient(5.0, np.ma.masked_array([1, 2], [False, True]))

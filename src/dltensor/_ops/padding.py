@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Padding, sliding windows and views by strides, as NumPy has them beyond the array API. No loops here."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, empty
 from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.views import as_strided as strided_view
@@ -94,14 +94,21 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0):
     for axis, (before, after) in enumerate(widths):
         if x.shape[axis] == 0 and before + after:
             raise ValueError(f"pad: axis {axis} of shape {x.shape} is empty; pad it with mode='constant'")
+    result = empty(_padded_shape(x, widths), dtype=x.dtype, device=x.device)  # what has no room is refused at once
+    for axis, (before, after) in enumerate(widths):
         if before + after:
             x = x[(slice(None),) * axis + (_sources(x.shape[axis], before, after, mode).to(x.device),)]
-    return x.copy()
+    result[...] = x
+    return result
+
+
+def _padded_shape(x, widths):
+    return tuple(before + size + after for size, (before, after) in zip(x.shape, widths, strict=True))
 
 
 def _padded(x, widths, values):
     """A copy with numbers around it; those of later dimensions fill the corners."""
-    shape = tuple(before + size + after for size, (before, after) in zip(x.shape, widths, strict=True))
+    shape = _padded_shape(x, widths)
     result = zeros(shape, dtype=x.dtype, device=x.device)
     values = broadcast_to(values, (x.ndim, 2)) if x.ndim else None
     for axis, (before, after) in enumerate(widths):
