@@ -45,7 +45,6 @@ ORDER = [
 LAYERS = {name: level for level, names in enumerate(ORDER) for name in names}
 # Imports that go up, each with its reason. They run when a function is called, except those into __init__.
 ALLOWED = {
-    ("__init__.py", "inspection"): "dl.inspect, dl.validate and dl.adapt are tools that belong to the public names",
     ("_core/tensor.pyx", "_ops"): "methods of Tensor that are Python and rarely called: NumPy's functions, round, in",
     ("_core/tensor.pyx", "cuda"): "loaded with the first CUDA tensor; it registers the table of device operations",
     ("_core/tensor.pyx", "shared"): "share(): shared memory is loaded with the first tensor in it",

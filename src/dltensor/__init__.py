@@ -6,7 +6,6 @@ from ._core import (
 )
 
 # isort: split
-from . import checks, io, layout
 from ._core import naming as _naming
 from ._core.arrow import from_arrow
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
@@ -33,7 +32,6 @@ from ._ops.arguments import data_ptr
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
 from ._ops.casting import astype, cast, clip, copy, fill, where
-from ._ops.closeness import allclose, array_equal, isclose
 from ._ops.contractions import dot, tensordot, vecdot
 from ._ops.creation import (
     arange,
@@ -50,17 +48,10 @@ from ._ops.creation import (
     zeros,
     zeros_like,
 )
-from ._ops.curves import *  # noqa: F403
-from ._ops.curves import __all__ as _CURVES
-from ._ops.diagonals import *  # noqa: F403
-from ._ops.diagonals import __all__ as _DIAGONALS
 from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
-from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
 from ._ops.elementwise import OPS
 from ._ops.elementwise import __all__ as _OPERATIONS
-from ._ops.joining import *  # noqa: F403
-from ._ops.joining import __all__ as _JOINING
 from ._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -80,47 +71,35 @@ from ._ops.manipulation import (
     unstack,
 )
 from ._ops.matmul import gemm, matmul
-from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
-from ._ops.numbers import *  # noqa: F403
-from ._ops.numbers import __all__ as _NUMBERS
-from ._ops.order import *  # noqa: F403
-from ._ops.order import __all__ as _ORDER
-from ._ops.padding import *  # noqa: F403
-from ._ops.padding import __all__ as _PADDING
-from ._ops.percentiles import *  # noqa: F403
-from ._ops.percentiles import __all__ as _PERCENTILES
-from ._ops.positions import *  # noqa: F403
-from ._ops.positions import __all__ as _POSITIONS
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
-from ._ops.quantiles import histogram, median, quantile
+from ._ops.public_functions import FUNCTIONS as _FUNCTIONS
 from ._ops.reduce import *  # noqa: F403  one name per row of reductions.h
 from ._ops.reduce import __all__ as _REDUCTIONS
 from ._ops.scan import cumprod, cumsum, cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
 from ._ops.search import bincount, searchsorted
 from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from ._ops.sort import argsort, sort, top_k
-from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
 from ._ops.take import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
-from ._ops.windows import *  # noqa: F403
-from ._ops.windows import __all__ as _WINDOWS
-from .inspection import inspect, validate
-from .inspection.adapter import adapt
-from .io import load, memmap, open_file, save
 
 __array_api_version__ = _VERSIONS[-1]
 # Constants of the array API.
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
 # Modules that are loaded when they are first used, so that `import dltensor` stays fast.
+checks = _lazy_module("checks")
 conformance = _lazy_module("conformance")
 cuda = _lazy_module("cuda")
 debug = _lazy_module("debug")
 distributed = _lazy_module("distributed")
 fft = _lazy_module("fft")
+io = _lazy_module("io")
+layout = _lazy_module("layout")
 linalg = _lazy_module("linalg")
 opaque = _lazy_module("opaque")
 random = _lazy_module("random")
 shared = _lazy_module("shared")
+# Functions in Python, whose modules are loaded when one of them is first called.
+_naming.add_functions(globals(), _FUNCTIONS)
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
@@ -133,16 +112,8 @@ from ._spellings.functions import __all__ as _SPELLINGS  # noqa: E402
 __all__ = [
     *DTYPES,
     *_OPERATIONS,
-    *_DIAGONALS,
-    *_JOINING,
-    *_PADDING,
-    *_POSITIONS,
+    *_FUNCTIONS,
     *_SPELLINGS,
-    *_CURVES,
-    *_NUMBERS,
-    *_ORDER,
-    *_PERCENTILES,
-    *_WINDOWS,
     "DLPACK_VERSION",
     "DTYPES",
     "OPS",
@@ -155,18 +126,14 @@ __all__ = [
     "Flags",
     "LinAlgError",
     "Tensor",
-    "adapt",
     "add_at",
-    "allclose",
     "arange",
     "argsort",
-    "array_equal",
     "as_device",
     "as_dtype",
     "asarray",
     "astype",
     "bincount",
-    "average",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -178,7 +145,6 @@ __all__ = [
     "conformance",
     "copy",
     "cpu_features",
-    "cross",
     "cuda",
     "cumprod",
     "cumsum",
@@ -188,11 +154,9 @@ __all__ = [
     "cumulative_sum",
     "data_ptr",
     "debug",
-    "diff",
     "distributed",
     "dot",
     "e",
-    "einsum",
     "empty",
     "empty_cache",
     "empty_like",
@@ -208,61 +172,40 @@ __all__ = [
     "full_like",
     "gemm",
     "help",
-    "histogram",
     "iinfo",
     "inf",
-    "inspect",
     "into",
     "io",
-    "isclose",
     "isdtype",
     "isin",
-    "kron",
     "layout",
     "linalg",
     "linspace",
-    "load",
-    "log_softmax",
-    "logsumexp",
     "matmul",
     "matrix_transpose",
     "maximum_at",
-    "median",
-    "memmap",
     "meshgrid",
     "minimum_at",
     "moveaxis",
     "nan",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanstd",
-    "nansum",
-    "nanvar",
     "newaxis",
     "nonzero",
     "num_threads",
     "ones",
     "ones_like",
     "opaque",
-    "open_file",
-    "outer",
     "permute_dims",
     "pi",
-    "quantile",
-    "ptp",
     "random",
     "repeat",
     "reshape",
     "result_type",
     "roll",
-    "save",
     "searchsorted",
     "set_cache_limit",
     "set_num_threads",
     "shared",
     "sort",
-    "softmax",
     "squeeze",
     "stack",
     "take",
@@ -277,7 +220,6 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "unstack",
-    "validate",
     "vecdot",
     "where",
     "wrap",

@@ -2,6 +2,7 @@
 """The stub of the package itself: where each public name comes from, by the assignments of its ``__init__.py``."""
 
 import ast
+import re
 
 import spellings
 
@@ -33,6 +34,16 @@ def exports(package, tables, module):
     return sources.module(package / f"{module.replace('.', '/')}.py").exports
 
 
+def loaded_later(package, tables):
+    """Return the public functions of modules that are loaded by a first call, as meson.build lists them."""
+    text = (package / "_ops" / "meson.build").read_text()
+    pages, also = (re.search(rf"^{name} = \[(.*?)\]", text, re.S | re.M)[1] for name in ("pages", "also"))
+    found = {f"_ops.{page}": exports(package, tables, f"_ops.{page}") for page in re.findall(r"'(\w+)\.py'", pages)}
+    for file, names in re.findall(r"'([\w/]+)\.py:([\w,]+)'", also):
+        found[file.removesuffix("/__init__").replace("/", ".")] = names.split(",")
+    return found
+
+
 def stub(package):
     """Return the stub of the package whose sources are in a folder."""
     tables = Tables(package)
@@ -42,7 +53,11 @@ def stub(package):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 name = alias.asname or alias.name
-                if alias.name == "*":
+                if alias.name == "FUNCTIONS":
+                    later = loaded_later(package, tables)
+                    modules |= {f".{module}": set(names) for module, names in later.items()}
+                    lists[name] = [one for names in later.values() for one in names]
+                elif alias.name == "*":
                     modules.setdefault(f".{node.module}", set()).update(exports(package, tables, node.module))
                 elif alias.name == "__all__":
                     lists[name] = exports(package, tables, node.module)

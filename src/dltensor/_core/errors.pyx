@@ -8,7 +8,8 @@ from .native cimport Fault, Status, fault_count, fault_table, message
 from .types import DeviceError
 
 cdef extern from "_core/public_function.h" namespace "dlt":
-    object new_public_function(object function, bytes text, object answer, tuple renamings)
+    object new_python_function(str name, object function, object load, bytes text, object answer, object find_renamings)
+    object new_compiled_function(object function, bytes text, tuple renamings)
 
 
 cdef dict _exceptions = {}
@@ -36,17 +37,24 @@ cdef int raise_status(Status status, str func) except -1:
     raise _exceptions.get(<int>status.fault, RuntimeError)(text if func is None else f"{func}: {text}")
 
 
-def public_function(function, str text, answer, tuple renamings=()):
-    """Return a builtin that calls a function of a module, and takes keywords under other names too.
+def python_function(str name, function, load, str text, answer, find_renamings):
+    """Return a builtin that calls a function in Python, and takes keywords under other names too.
 
-    `answer` is called with a function in Python and an error that it raises, whose text it may change. `renamings` are
-    other names of parameters, each followed by the name of the parameter.
+    `function` may be None: then the first call gets it from `load`. `text` is the signature and the docstring. `answer`
+    is called with the function and an error that it raises, whose text it may change; `find_renamings` with `text`,
+    when a keyword is first passed: it returns other names of parameters, each followed by the name of the parameter.
 
     Examples
     --------
     >>> def power(x, exponent=2):
     ...     return x**exponent
-    >>> public_function(power, "power(x, exponent=2)", print, ("n", "exponent"))(2, n=3)
+    >>> text = "power(x, exponent=2)"
+    >>> python_function("power", None, lambda: power, text, print, lambda text: ("n", "exponent"))(2, n=3)
     8
     """
-    return new_public_function(function, text.encode(), answer, renamings)
+    return new_python_function(name, function, load, text.encode(), answer, find_renamings)
+
+
+def compiled_function(function, str text, tuple renamings):
+    """Return a builtin that calls a compiled function, and takes keywords under other names too, as a tuple."""
+    return new_compiled_function(function, text.encode(), renamings)

@@ -4,7 +4,7 @@
 from types import BuiltinFunctionType, FunctionType
 
 from .call_errors import answer, has_plain_defaults, text_signature
-from .errors import public_function
+from .errors import compiled_function, python_function
 
 # Other names of parameters in NumPy and PyTorch, each followed by the name here.
 _RENAMINGS = (
@@ -14,30 +14,68 @@ _RENAMINGS = (
 # Functions that return something else with `dim`: PyTorch's median is the lower one, and both return indices, too.
 _UNLIKE_TORCH = ("median", "nanmedian", "sort")
 _builtins = {}  # by the function, which two modules may show
+_loaded_later = {}  # by the module and the name of the function
 
 
-def _renamings_of(name, signature):
-    """The other names of the parameters of a function, by its signature as text."""
-    if "ax" not in signature and "shift" not in signature and "correction" not in signature:  # most functions
-        return ()
-    parameters = f" {signature[1:-1].replace('=', ',')},"
+def _renamings_of(text):
+    """Other names of the parameters of a function, by the text of its builtin: signature and docstring."""
+    name, _, signature = text.partition("\n")[0].partition("(")
+    parameters = f" {signature[:-1].replace('=', ',')},"
     pairs = [pair for pair in _RENAMINGS if f" {pair[1]}," in parameters and f" {pair[0]}," not in parameters]
     return () if name in _UNLIKE_TORCH else tuple(name for pair in pairs for name in pair)
 
 
 def builtin_of(function):
     """The builtin that calls a function, answers its errors and renames its keywords."""
-    if function not in _builtins:
-        name = function.__name__
-        signature = function.__text_signature__ if _is_cythons(function) else text_signature(function)
-        text = f"{name}{signature}\n--\n\n{function.__doc__ or ''}"
-        _builtins[function] = public_function(function, text, answer, _renamings_of(name, signature))
-    return _builtins[function]
+    name = function.__name__
+    builtin = _builtins.get(function) or _loaded_later.get((function.__module__, name))
+    if builtin is None:
+        if _is_cythons(function):
+            text = f"{name}{function.__text_signature__}\n--\n\n{function.__doc__}"
+            builtin = compiled_function(function, text, _renamings_of(text))
+        else:
+            text = f"{name}{text_signature(function)}\n--\n\n{function.__doc__ or ''}"
+            builtin = python_function(name, function, None, text, answer, _renamings_of)
+        _builtins[function] = builtin
+    return builtin
+
+
+def add_functions(namespace, functions):
+    """Add builtins of functions in Python, whose modules are loaded by the first call of one of them.
+
+    Parameters
+    ----------
+    namespace : dict
+        Of the module that shows them.
+    functions : dict
+        The module and the text of each function, its signature and docstring, by its name.
+    """
+    for name, (module, text) in functions.items():
+        builtin = python_function(name, None, _Loader(module, name), text, answer, _renamings_of)
+        builtin.__module__ = namespace["__name__"]
+        _loaded_later[module, name] = namespace[name] = builtin
+
+
+class _Loader:
+    """The function of a name in a module, which a call loads."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+    def __call__(self):
+        return getattr(__import__(self.module, fromlist=(self.name,)), self.name)
 
 
 def _is_cythons(thing):
     """Test whether a function is compiled by Cython: unlike builtins of tables, its ``self`` is no module."""
     return type(thing) is BuiltinFunctionType and thing.__self__ is None
+
+
+def _has_renamings(name, signature):
+    can_have = "ax" in signature or "shift" in signature or "correction" in signature  # few functions do
+    return can_have and _renamings_of(name + signature) != ()
 
 
 def set_module(namespace):
@@ -56,7 +94,7 @@ def set_module(namespace):
     for name in namespace["__all__"]:
         thing = namespace[name]
         if (type(thing) is FunctionType and not thing.__annotations__ and has_plain_defaults(thing)) or (
-            _is_cythons(thing) and _renamings_of(name, thing.__text_signature__)
+            _is_cythons(thing) and _has_renamings(name, thing.__text_signature__)
         ):
             thing = namespace[name] = builtin_of(thing)
         # Extension types have the module in their name; what the package itself shows keeps its name elsewhere.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A public function as a builtin that calls it. The errors of functions written in Python are answered without a cost for
-// calls that succeed. Keywords that NumPy or PyTorch spell otherwise, such as `dim` for `axis`, are renamed.
+// calls that succeed, and their modules can be loaded by the first call. Keywords that NumPy or PyTorch spell otherwise, such
+// as `dim` for `axis`, are renamed.
 #pragma once
 #include <Python.h>
 
@@ -18,11 +19,13 @@ inline constexpr Py_ssize_t most_renamings = 6;
 using KeywordFunction = PyObject* (*)(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords);
 
 struct PublicFunction {
-  PyObject* function;
-  PyObject* answer;  // called with the function and an exception that left it, whose text it may change
+  PyObject* function;  // null before the first call of one whose module is loaded then
+  PyObject* load;      // called without arguments, returns it
+  PyObject* answer;    // called with the function and an exception that left it, whose text it may change
   PyMethodDef method;
+  PyObject* find_renamings;  // called with the text of the builtin when the first keyword is passed; returns a tuple
   Renaming renamings[most_renamings];
-  Py_ssize_t renaming_count;
+  Py_ssize_t renaming_count;  // -1 before that
 };
 
 inline PublicFunction* public_function_of(PyObject* self) { return static_cast<PublicFunction*>(PyModule_GetState(self)); }
@@ -36,6 +39,21 @@ inline PyObject* renamed_keyword(const PublicFunction* here, PyObject* keyword) 
       return here->renamings[i].name;
   }
   return keyword;
+}
+
+// Takes a tuple of spellings, each followed by the name of a parameter, which must live as long as the process.
+inline void set_renamings(PublicFunction* here, PyObject* renamings) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(renamings) / 2 < most_renamings ? PyTuple_GET_SIZE(renamings) / 2 : most_renamings;
+  for (Py_ssize_t i = 0; i < count; i++)
+    here->renamings[i] = {PyTuple_GET_ITEM(renamings, 2 * i), PyTuple_GET_ITEM(renamings, 2 * i + 1)};
+  __atomic_store_n(&here->renaming_count, count, __ATOMIC_RELEASE);
+}
+
+// Finds the renamings where no call has needed them. An error leaves none: the function then refuses the keyword.
+[[gnu::noinline]] inline void find_renamings(PublicFunction* here) {
+  PyObject* const found = PyObject_CallFunction(here->find_renamings, "s", here->method.ml_doc);
+  if (found && PyTuple_CheckExact(found)) set_renamings(here, found);  // the reference is kept
+  else PyErr_Clear();
 }
 
 // The names of the keyword arguments of a call with spellings replaced, as a new tuple; null where there is none.
@@ -92,10 +110,20 @@ KeywordFunction compiled_call(int slot, std::integer_sequence<int, slots...>) {
   return calls[slot];
 }
 
+// The function, borrowed. Several threads may load it at the same time, and get the same one.
+[[gnu::noinline]] inline PyObject* load_function(PublicFunction* here) {
+  PyObject* const function = PyObject_CallNoArgs(here->load);
+  if (function) __atomic_store_n(&here->function, function, __ATOMIC_RELEASE);  // the reference is kept
+  return function;
+}
+
 inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-  const PublicFunction* const here = public_function_of(self);
+  PublicFunction* const here = public_function_of(self);
+  PyObject* function = __atomic_load_n(&here->function, __ATOMIC_ACQUIRE);
+  if (!function && !(function = load_function(here))) return nullptr;
+  if (keywords && __atomic_load_n(&here->renaming_count, __ATOMIC_ACQUIRE) < 0) find_renamings(here);
   PyObject* const renamed = keywords ? renamed_keywords(here, keywords) : nullptr;
-  PyObject* const result = PyObject_Vectorcall(here->function, arguments, count, renamed ? renamed : keywords);
+  PyObject* const result = PyObject_Vectorcall(function, arguments, count, renamed ? renamed : keywords);
   Py_XDECREF(renamed);
   if (result) [[likely]]
     return result;
@@ -103,46 +131,59 @@ inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments
   PyErr_Fetch(&kind, &value, &traceback);
   PyErr_NormalizeException(&kind, &value, &traceback);
   if (traceback) PyException_SetTraceback(value, traceback);
-  PyObject* const done = PyObject_CallFunctionObjArgs(here->answer, here->function, value, nullptr);
+  PyObject* const done = PyObject_CallFunctionObjArgs(here->answer, function, value, nullptr);
   if (!done) PyErr_Clear();
   Py_XDECREF(done);
   PyErr_Restore(kind, value, traceback);
   return nullptr;
 }
 
-// The `self` of a builtin must be a module, or the builtin could not be pickled by its name. `text` is bytes: the signature and
-// the docstring; `renamings` is a tuple of spellings, each followed by the name of a parameter. All of it lives as long as the
-// process.
-inline PyObject* new_public_function(PyObject* function, PyObject* text, PyObject* answer, PyObject* renamings) {
+// The `self` of a builtin must be a module, or the builtin could not be pickled by its name.
+inline PublicFunction* new_entry(PyObject** self) {
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "dltensor", nullptr, sizeof(PublicFunction), nullptr, nullptr, nullptr, nullptr, nullptr};
-  PyObject* const self = PyModule_Create(&definition);
-  PyObject* const name = self ? PyObject_GetAttrString(function, "__name__") : nullptr;
-  if (!name) return nullptr;
-  PublicFunction* here = public_function_of(self);
-  KeywordFunction call = call_public_function;
-  if (PyCFunction_Check(function)) {
-    if (compiled_count == most_compiled)
-      return PyErr_SetString(PyExc_RuntimeError, "public_function: too many compiled functions"), nullptr;
-    CompiledFunction& compiled = compiled_functions[compiled_count];
-    compiled.body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
-    call = compiled_call(compiled_count++, std::make_integer_sequence<int, most_compiled>{});
-    here = &compiled;
-  }
-  here->function = Py_NewRef(function);
-  here->answer = Py_NewRef(answer);
-  here->renaming_count = PyTuple_GET_SIZE(renamings) / 2;
-  Py_INCREF(renamings);
-  for (Py_ssize_t i = 0; i < here->renaming_count; i++)
-    here->renamings[i] = {PyTuple_GET_ITEM(renamings, 2 * i), PyTuple_GET_ITEM(renamings, 2 * i + 1)};
-  here->method.ml_name = PyUnicode_AsUTF8(name);
+  *self = PyModule_Create(&definition);
+  return *self ? public_function_of(*self) : nullptr;
+}
+
+inline PyObject* new_builtin(PublicFunction* here, PyObject* self, const char* name, PyObject* text, KeywordFunction call) {
+  here->method.ml_name = name;
   here->method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call));
   here->method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
   here->method.ml_doc = PyBytes_AsString(Py_NewRef(text));
-  if (!here->method.ml_name || !here->method.ml_doc) return nullptr;
+  if (!name || !here->method.ml_doc) return nullptr;
   PyObject* const builtin = PyCFunction_NewEx(&here->method, self, nullptr);
   if (builtin) make_immortal(builtin);
   return builtin;
+}
+
+// `text` is bytes: the signature and the docstring. All of this lives as long as the process. `function` may be None: then `load`
+// returns what the builtin calls.
+inline PyObject* new_python_function(PyObject* name, PyObject* function, PyObject* load, PyObject* text, PyObject* answer,
+                                     PyObject* find_renamings) {
+  PyObject* self;
+  PublicFunction* const here = new_entry(&self);
+  if (!here) return nullptr;
+  here->function = function == Py_None ? nullptr : Py_NewRef(function);
+  here->load = Py_NewRef(load);
+  here->answer = Py_NewRef(answer);
+  here->find_renamings = Py_NewRef(find_renamings);
+  here->renaming_count = -1;
+  return new_builtin(here, self, PyUnicode_AsUTF8(Py_NewRef(name)), text, call_public_function);
+}
+
+// A function that Cython compiled. `renamings` is a tuple of spellings, each followed by the name of a parameter.
+inline PyObject* new_compiled_function(PyObject* function, PyObject* text, PyObject* renamings) {
+  if (compiled_count == most_compiled)
+    return PyErr_SetString(PyExc_RuntimeError, "public_function: too many compiled functions"), nullptr;
+  PyObject* self;
+  CompiledFunction& here = compiled_functions[compiled_count];
+  if (!new_entry(&self)) return nullptr;
+  here.body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
+  here.function = Py_NewRef(function);
+  set_renamings(&here, Py_NewRef(renamings));
+  const KeywordFunction call = compiled_call(compiled_count++, std::make_integer_sequence<int, most_compiled>{});
+  return new_builtin(&here, self, reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name, text, call);
 }
 
 }  // namespace dlt

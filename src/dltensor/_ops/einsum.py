@@ -18,6 +18,8 @@ from .manipulation import moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
 from .promotion import common_dtype
 
+__all__ = ["cross", "einsum", "kron", "outer"]
+
 _BOOL = DTYPES["bool"]
 
 

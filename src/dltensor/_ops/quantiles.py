@@ -19,6 +19,8 @@ from .search import count_between
 from .sort import statistics_of_order
 
 # Place in the order, from 0, of a quantile of n elements: n * q + alpha + q * (1 - alpha - beta) - 1.
+__all__ = ["histogram", "median", "quantile"]
+
 _CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),
     "hazen": (0.5, 0.5),
