@@ -228,6 +228,23 @@ def test_out_is_written_and_returned(name):
         assert np.array_equal(getattr(dl, name)(memory, axis=1, out=memory).numpy(), wanted)
 
 
+def test_the_counts_of_an_average_need_no_shape_of_out():
+    class Out:
+        def __init__(self, memory):
+            self.memory = memory
+
+        def __dlpack__(self, **options):
+            return self.memory.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.memory.__dlpack_device__()
+
+    out = Out(dl.zeros(2))
+    average, count = dl.average([[1.0, 2.0], [3.0, 6.0]], axis=0, out=out, returned=True)
+    assert average is out
+    assert (out.memory.tolist(), count.tolist()) == ([2.0, 4.0], [2.0, 2.0])
+
+
 DEVICE = dl.wrap(4096, (3,), "float32", device="rocm", owner=object())
 
 

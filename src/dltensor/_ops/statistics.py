@@ -197,8 +197,8 @@ def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, ou
             again = reduce.sum(ops.multiply(x, shares), axis=axes, keepdims=keepdims)
             result = where(ops.isfinite(result), result, again)
         total = total.astype(dtype)
-    result = _finished(result, dtype, out, "average")
-    return (result, broadcast_to(total, result.shape).copy()) if returned else result
+    shape, result = result.shape, _finished(result, dtype, out, "average")
+    return (result, broadcast_to(total, shape).copy()) if returned else result
 
 
 def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
