@@ -245,7 +245,7 @@ def protocols() -> None:
     dl.add(wrong, object())  # type: ignore[call-overload]
 
 
-def files_and_shared_memory(values: NDArray[np.float32]) -> None:
+def files_and_shared_memory(values: NDArray[np.float32]) -> dict[str, dl.Tensor]:
     folder = Path(tempfile.mkdtemp())
     dl.save(folder / "a.npz", {"x": dl.zeros(3), "y": values}, format="npz")
     dl.save(folder / "a.npy", [[1, 2], [3, 4]])
@@ -256,5 +256,8 @@ def files_and_shared_memory(values: NDArray[np.float32]) -> None:
         assert_type(f.info("x").shape, tuple[int, ...])
     assert_type(dl.memmap(folder / "a.npy", 2, "uint8", mode="c"), dl.Tensor)
     assert_type(dl.shared.pack({"x": dl.zeros(3)})["x"].share().is_shared, bool)
+    dl.load(3)  # type: ignore[arg-type]
+    dl.load(folder / "a.npz", mmap="no")  # type: ignore[arg-type]
     dl.save(3, dl.zeros(3))  # type: ignore[arg-type]
     dl.memmap(folder / "a.npy", 2, "uint8", mode="w")  # type: ignore[arg-type]
+    return dl.load(folder / "a.npz")

@@ -223,6 +223,20 @@ class TensorInfo(NamedTuple):
     nbytes: int
     offset: int | None
 
+# The file says what is loaded. A checker takes the type that the caller expects, or Any: `-> dict[str, Tensor]` is
+# accepted of a .safetensors file, and other types are refused. Overloads would print all dtypes in every error.
+_Loaded = TypeVar("_Loaded", bound=Tensor | dict[str, Tensor], default=Any)
+
+def load(
+    file: str | bytes | PathLike[str] | PathLike[bytes] | _Readable | bytearray | memoryview,
+    *,
+    mmap: bool | Literal["auto"] = "auto",
+    names: Sequence[str] | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    packed: bool = False,
+) -> _Loaded: ...
+
 # -- random/_generator
 class _State(TypedDict):
     algorithm: str
