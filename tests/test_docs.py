@@ -7,6 +7,7 @@ import contextlib
 import doctest
 import importlib.util
 import io
+import json
 import re
 import subprocess
 import sys
@@ -29,21 +30,44 @@ def relative(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def skip_without(sources):
-    """Skip when the examples import a package that is not installed; the reason names it."""
-    for source in sources:
-        for node in ast.walk(ast.parse(source)):
-            names = (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module]
-                if isinstance(node, ast.ImportFrom) and node.level == 0
-                else []
-            )
-            for name in names:
-                package = name.partition(".")[0]
-                if importlib.util.find_spec(package) is None:
-                    pytest.skip(f"{package} is not installed")
+def missing_package(source):
+    """The first package that an example imports and that is not installed, or None."""
+    for node in ast.walk(ast.parse(source)):
+        names = (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom) and node.level == 0
+            else []
+        )
+        for name in names:
+            package = name.partition(".")[0]
+            if importlib.util.find_spec(package) is None:
+                return package
+    return None
+
+
+def run_blocks(blocks, path):
+    """Run examples in one namespace and compare what they print; those of packages that are missing are left out, with
+    later ones that use their names. Skip when none is left; the reason names the package."""
+    names = {"__name__": "__page__"}  # a page imports what it uses
+    missing, count = None, 0
+    for source, expected in blocks:
+        if package := missing_package(source):
+            missing = missing or package
+            continue
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(compile(source, relative(path), "exec"), names)
+        except NameError:
+            if missing is None:
+                raise
+            continue
+        check(expected, printed.getvalue(), source)
+        count += 1
+    if not count:
+        pytest.skip(f"{missing} is not installed")
 
 
 def check(expected, got, source):
@@ -58,14 +82,22 @@ EXAMPLES = [path for path in PAGES if BLOCK.search(path.read_text()) and path.na
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=relative)
 def test_a_page_prints_what_it_says(path):
-    blocks = BLOCK.findall(path.read_text())
-    skip_without(source for source, _ in blocks)
-    names = {"__name__": "__page__"}  # a page imports what it uses
-    for source, expected in blocks:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(source, relative(path), "exec"), names)
-        check(expected, printed.getvalue(), source)
+    run_blocks(BLOCK.findall(path.read_text()), path)
+
+
+def test_the_notebook_is_made_from_its_page_and_prints_what_it_says():
+    spec = importlib.util.spec_from_file_location("notebook", ROOT / "tools" / "notebook.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    text = tool.NOTEBOOK.read_text()
+    assert text == tool.notebook(tool.PAGE.read_text()), "run python -m tools notebook"
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) > 10
+    blocks = [
+        ("".join(cell["source"]), "".join(line for output in cell["outputs"] for line in output["text"]))
+        for cell in cells
+    ]
+    run_blocks(blocks, tool.NOTEBOOK)
 
 
 def test_the_pages_have_examples():
