@@ -45,14 +45,45 @@ def test_links_of_pages_lead_to_pages_and_files_of_the_site():
 
 def test_every_page_is_in_the_navigation_and_a_new_page_is_a_guide():
     stage = tool("stage")
-    names = set(stage.pages().values()) | {"files.md"}
+    names = set(stage.pages().values()) | {"new.md"}
     text = stage.rewritten((ROOT / "docs" / "index.md").read_text(), "docs/index.md", stage.pages(), set())
     made, top = stage.sections(text, names)
     assert {"guides-by-task", "reference/index", "gallery/index", "project"} <= set(top.split())
-    assert "\nfiles\n" in made["guides-by-task.md"]
+    assert "\nnew\n" in made["guides-by-task.md"]
     listed = set(" ".join(made.values()).split()) | {"index"}
     assert [name for name in names if "/" not in name and name.removesuffix(".md") not in listed | {"readme"}] == []
     assert "README <readme>" in made["start.md"]
+
+
+def test_words_that_people_search_for_are_index_entries_of_their_page():
+    stage, first = tool("stage"), tool("browse").FIRST
+    entries = {}
+    for path in (ROOT / "docs").glob("*.md"):
+        for words in stage.INDEX.findall(path.read_text()):
+            entries |= dict.fromkeys(words.split(", "), path.stem)
+    assert first.items() <= entries.items()
+
+
+def test_a_comment_of_search_words_becomes_a_directive():
+    stage = tool("stage")
+    text = "# Masks\n<!-- index: boolean mask, nan -->\nText.\n"
+    staged = stage.rewritten(text, "docs/indexing.md", stage.pages(), set())
+    assert staged == "# Masks\n```{index} boolean mask, nan\n```\nText.\n"
+
+
+def test_the_search_index_of_a_site_has_the_words_of_the_pages(tmp_path):
+    pytest.importorskip("myst_parser", reason="myst_parser is not installed")
+    pytest.importorskip("sphinx", reason="sphinx is not installed")
+    stage, first = tool("stage"), tool("browse").FIRST
+    (tmp_path / "conf.py").write_text('extensions = ["myst_parser"]\nroot_doc = "first-steps"\n')
+    for name in set(first.values()):
+        source = f"docs/{name}.md"
+        (tmp_path / f"{name}.md").write_text(stage.rewritten((ROOT / source).read_text(), source, stage.pages(), set()))
+    subprocess.run([sys.executable, "-m", "sphinx", "-Q", "-b", "html", tmp_path, tmp_path / "html"], check=True)
+    script = (tmp_path / "html" / "searchindex.js").read_text()
+    index = json.loads(script[script.index("{") : script.rindex("}") + 1])
+    for word, name in first.items():
+        assert [index["docnames"][place[0]] for place in index["indexentries"][word]] == [name]
 
 
 def test_a_markdown_link_to_nowhere_is_found(tmp_path):

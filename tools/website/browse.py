@@ -38,6 +38,18 @@ QUERIES = {
     "install": "readme",
     "convert torch tensor to numpy": "exchange-torch",
 }
+# Words of the task and the page that must be the first result: index entries of the pages.
+FIRST = {
+    "boolean mask": "indexing",
+    "mask an array": "indexing",
+    "broadcasting": "indexing",
+    "standardise columns": "indexing",
+    "moving average": "indexing",
+    "safetensors": "saving-and-loading",
+    "float8": "saving-and-loading",
+    "zero-copy": "exchange-numpy",
+    "print precision": "first-steps",
+}
 WIDTHS = (390, 1280)
 MODES = ("light", "dark")
 
@@ -182,11 +194,13 @@ def main():
     pictures.mkdir(parents=True, exist_ok=True)
     faults = []
     with served(site) as base:
-        for query, wanted in QUERIES.items():
+        for query, wanted in (QUERIES | FIRST).items():
             found = search(base, query)
             print(f"search {query!r}: {len(found)} results, first {found[:2]}")
             if not found or not any(wanted in address for address in found):
                 faults.append(f"search {query!r} did not find {wanted or 'anything'}")
+            elif query in FIRST and wanted not in found[0]:
+                faults.append(f"search {query!r} has {found[0]} before {wanted}")
             elif found[0].startswith("decisions/"):
                 faults.append(f"search {query!r} has {found[0]} before pages for users")
         for page in PAGES:

@@ -21,6 +21,8 @@ OUTSIDE = {
 }
 # A fenced block, a link, or a code span: what comes first is matched, so a link in code is none.
 PIECE = re.compile(r"^```.*?^```$|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)|`[^`\n]+`", re.M | re.S)
+# Words that the search of the site finds first, in a comment below the heading of what they are about.
+INDEX = re.compile(r"^<!-- index: (.*) -->$", re.M)
 # The section that takes pages which no section of docs/index.md names; pages that are written for the site, by section;
 # those that the header of the site shows after a section; and titles in the navigation.
 GUIDES = "Guides by task"
@@ -73,7 +75,7 @@ def rewritten(text, source, names, files):
         files.add(place)
         return _html(label, posixpath.relpath(f"repository/{place}{SHOWN}", folder or "."))
 
-    return PIECE.sub(one, text)
+    return INDEX.sub(r"```{index} \1\n```", PIECE.sub(one, text))
 
 
 def sections(text, names):
