@@ -57,7 +57,7 @@ X.dstack((m, m)); X.flatnonzero(b); X.frombuffer(b'01234567'); X.hsplit(f, 2); X
 X.pad(f, 2); X.ravel_multi_index((k % 2, k % 3), (2, 3)); X.rot90(m); X.split(f, 2); X.swapaxes(m, 0, 1); X.tri(side)
 X.tril_indices(side); X.triu_indices(side); X.trim_zeros(f); X.unravel_index(k, (2, size // 2)); X.vsplit(m, 2); X.vstack((f, g))
 X.convolve(f, g[:5]); X.correlate(f, g[:5]); X.gradient(f); X.interp(f, s, g); X.trapezoid(f)
-X.angle(c); X.cbrt(f); X.exp2(f); X.fmax(f, g); X.fmin(f, g); X.fmod(f, g); X.heaviside(f, g); X.modf(f); X.nan_to_num(f); X.sinc(f)
+X.angle(c); X.cbrt(f); X.exp2(f); X.fmax(f, g); X.fmin(f, g); X.fmod(f, g); X.heaviside(f, g); X.modf(f); X.nan_to_num(f); X.sinc(f); X.get_printoptions(); X.set_printoptions(); X.printoptions()
 X.argpartition(f, 3); X.partition(f, 3); X.lexsort((f, g)); X.digitize(f, s[:5]); X.select([b, e], [f, g]); X.put_along_axis(f, k, g, 0)
 X.unique(i); X.union1d(i, j); X.intersect1d(i, j); X.setdiff1d(i, j); X.setxor1d(i, j)
 X.cov(m); X.corrcoef(m); X.percentile(f, 30); X.nanpercentile(f, 30); X.nanquantile(f, 0.3); X.nanmedian(f); X.nanprod(f)

@@ -732,6 +732,8 @@ ROWS = [
     ("IndexError", lambda f: f(X, 0, 9), "trace"),
     ("IndexError", lambda f: f(dl.zeros((2, 2)), [[9], [0]], 1.0, 1), "put_along_axis"),
     ("DeviceError", lambda f: f(FAR, 1), "percentile nanquantile nanpercentile"),
+    ("TypeError", lambda f: f(precision=1.5), "set_printoptions printoptions"),
+    ("ValueError", lambda f: f(precision=-1), "set_printoptions printoptions"),
     ("TypeError", lambda f: f(1), "help"),
     ("DeviceError", lambda f: f(FAR), "nanmedian nanprod nancumsum"),
 ]

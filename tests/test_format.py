@@ -4,6 +4,7 @@
 import gc
 import subprocess
 import sys
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -200,3 +201,113 @@ def test_a_format_that_does_not_fit_is_refused():
 def test_no_text_imports_numpy():
     code = "import sys, dltensor as dl; repr(dl.arange(5)); f'{dl.ones(2):.2f}'; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PRINTED = [
+    np.array([0.123456789, 20.5, -3.0]),
+    np.array([1e-7, 0.5, 300.0]),
+    np.array([1e9, 1.0]),
+    np.array([1.23456789e-12 + 2j, 0.5]),
+    np.arange(24.0).reshape(2, 3, 4) / 7,
+    np.arange(60).reshape(3, 20),
+]
+
+
+@pytest.mark.parametrize("array", PRINTED, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"precision": 0}, {"precision": 3}, {"precision": 17}, {"suppress": True}, {"precision": 4, "suppress": True},
+        {"threshold": 0}, {"threshold": 5, "edgeitems": 1}, {"linewidth": 30},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_change_the_text_as_numpys_do(options, array):
+    with dl.printoptions(**options), np.printoptions(**options):
+        assert_like_numpy(array)
+
+
+def test_no_elements_at_the_edges_leave_dots():
+    with dl.printoptions(threshold=0, edgeitems=0):
+        assert str(dl.arange(3)).startswith("Tensor([...], shape=(3,)")
+        assert str(dl.ones((2, 2))).startswith("Tensor([...], shape=(2, 2)")
+
+
+def test_scientific_notation_can_be_asked_for_and_refused():
+    t = dl.asarray([1.5, 20.0])
+    with dl.printoptions(sci_mode=True):
+        assert str(t).startswith("Tensor([1.5e+00, 2.0e+01]")
+    with dl.printoptions(sci_mode=False):
+        assert str(dl.asarray([1e10, 1.0], dtype="float64")).startswith("Tensor([10000000000.,           1.]")
+
+
+def test_a_threshold_of_infinity_prints_everything():
+    t = dl.arange(20_000)
+    with dl.printoptions(threshold=dl.inf):
+        assert "..." not in str(t)
+        assert "19999" in str(t)
+    assert "..." in str(t)
+
+
+def test_the_width_holds_for_what_follows_the_values():
+    with dl.printoptions(linewidth=30):
+        assert repr(dl.arange(3)) == "Tensor([0, 1, 2],\n       shape=(3,), device=cpu, dtype=int64)"
+
+
+def test_formats_and_notebooks_follow_the_options():
+    with dl.printoptions(threshold=2, edgeitems=1, precision=2):
+        assert f"{dl.asarray([1.0, 2.0, 3.0]):.1f}" == "[1.0, ..., 3.0]"
+        assert "0.33" in dl.full(1, 1 / 3)._repr_html_()
+        assert "0.333" not in dl.full(1, 1 / 3)._repr_html_()
+
+
+def test_options_end_with_their_block():
+    before = dl.get_printoptions()
+    with dl.printoptions(precision=1) as options:
+        assert options["precision"] == 1
+        dl.set_printoptions(edgeitems=7)
+        with dl.printoptions(precision=2):
+            assert (dl.get_printoptions()["precision"], dl.get_printoptions()["edgeitems"]) == (2, 7)
+        assert dl.get_printoptions()["precision"] == 1
+    assert dl.get_printoptions() == before
+
+
+def test_options_end_with_an_error():
+    before = dl.get_printoptions()
+    with pytest.raises(RecursionError), dl.printoptions(precision=1):
+        raise RecursionError
+    assert dl.get_printoptions() == before
+
+
+def test_options_of_a_block_are_those_of_its_thread():
+    seen = []
+    with dl.printoptions(precision=1):
+        thread = threading.Thread(target=lambda: seen.append(dl.get_printoptions()["precision"]))
+        thread.start()
+        thread.join()
+    assert seen == [8]
+
+
+def test_options_that_are_set_hold_for_all_threads():
+    seen, before = [], dl.get_printoptions()
+    dl.set_printoptions(precision=3, sci_mode=True)
+    try:
+        thread = threading.Thread(target=lambda: seen.append(str(dl.asarray([1.23456]))))
+        thread.start()
+        thread.join()
+    finally:
+        dl.set_printoptions(**before)
+    assert seen[0].startswith("Tensor([1.235e+00]")
+    assert dl.get_printoptions() == before
+
+
+@pytest.mark.parametrize("set_options", [dl.set_printoptions, dl.printoptions])
+def test_an_option_that_is_wrong_changes_none(set_options):
+    before = dl.get_printoptions()
+    with pytest.raises(ValueError, match="printoptions: edgeitems must be at least 0, got -1"):
+        set_options(precision=2, edgeitems=-1)
+    with pytest.raises(ValueError, match="printoptions: threshold must be at least 0, got nan"):
+        set_options(precision=2, threshold=dl.nan)
+    with pytest.raises(TypeError, match="printoptions: precision"):
+        set_options(precision=2.5)
+    assert dl.get_printoptions() == before

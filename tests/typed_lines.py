@@ -373,7 +373,7 @@ float(x.mean())
 !np.random.rand(3)
 !np.loadtxt("a.txt")
 !np.errstate(divide="ignore")
-!np.set_printoptions(precision=3)
+!np.array2string(x)
 !np.matrix([[1, 2]])
 !np.polyfit(v, v, 1)
 !np.r_[1, 2]

@@ -11,6 +11,7 @@ from ._core.arrow import from_arrow
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.lazy_modules import lazy_module as _lazy_module
 from ._core.memory import empty_cache, set_cache_limit
+from ._core.print_options import get_printoptions, printoptions, set_printoptions
 from ._core.tensor import Tensor
 from ._core.types import (
     DLPACK_VERSION,
@@ -171,6 +172,7 @@ __all__ = [
     "full",
     "full_like",
     "gemm",
+    "get_printoptions",
     "help",
     "iinfo",
     "inf",
@@ -196,6 +198,7 @@ __all__ = [
     "opaque",
     "permute_dims",
     "pi",
+    "printoptions",
     "random",
     "repeat",
     "reshape",
@@ -204,6 +207,7 @@ __all__ = [
     "searchsorted",
     "set_cache_limit",
     "set_num_threads",
+    "set_printoptions",
     "shared",
     "sort",
     "squeeze",

@@ -5,14 +5,11 @@ from math import copysign, inf, isfinite, isinf, isnan
 from struct import Struct
 
 from .convert import empty
+from .print_options import current
 from .types import DTYPES, DataTypeCode, DeviceError, DType
 from .views import as_strided, element_bytes, on_host
 
-WIDTH = 75  # columns of a line
-SUMMARY = 1000  # more elements than this are summarised
-EDGE = 3  # elements at each end of a summarised dimension
 MOST = 10_000  # values beyond this are left out: summarised dimensions of few elements multiply
-DIGITS = 8  # after the point
 MOST_DIMS = 64  # dimensions of a tensor
 
 
@@ -21,24 +18,27 @@ MOST_DIMS = 64  # dimensions of a tensor
 
 def _shown(shape, edge):
     """Indices along each dimension that are printed; None stands for omitted ones; `edge` None omits none."""
-    edges = [edge] * (len(shape) - 1) + [edge and EDGE]
+    edges = [edge] * (len(shape) - 1) + [edge if edge is None else current()["edgeitems"]]
     return [
-        [*range(edge), None, *range(size - edge, size)] if edge and size > 2 * edge else list(range(size))
+        list(range(size)) if edge is None or size <= 2 * edge else [*range(edge), None, *range(size - edge, size)]
         for size, edge in zip(shape, edges, strict=False)
     ]
 
 
-def gather(t, edge=EDGE):
+def gather(t, edge=None):
     """Collect the values that are shown: nested lists, None for what is left out, None alone when too many.
 
-    Of more than SUMMARY elements, EDGE positions at each end of the last dimension and `edge` of the others are shown.
+    Of more elements than the option `threshold`, `edgeitems` at each end of dimensions are shown; where `edge` is an
+    integer, that many of all dimensions but the last.
     """
-    summarised = t.size > SUMMARY
+    options = current()
+    summarised = t.size > options["threshold"]
+    edge = options["edgeitems"] if edge is None else edge
     positions = _shown(t.shape, edge if summarised else None)
     count = 1
     for kept in positions:
         count *= len(kept)
-    if count > MOST:
+    if count > max(MOST, options["threshold"]):
         return None
     known = _is_known(t.dtype)
     if known and not summarised:
@@ -99,6 +99,7 @@ class _Rounding:
     """Rounds to an element type, to find the shortest digits that name a number of that type."""
 
     def __init__(self, dtype):
+        self.digits = current()["precision"]
         self.exact = dtype == DTYPES["float64"]
         spelling, self.kept, self.normal = _PACKED.get(dtype.name, (None, 1, inf))
         self.packed = spelling and Struct(spelling)
@@ -147,10 +148,10 @@ def _sign(number, plus):
 
 
 def _split_positional(number, rounding, plus):
-    """Digits before and after the point, as few as identify the number, at most DIGITS after it."""
+    """Digits before and after the point, as few as identify the number, at most the precision after it."""
     digits, exponent = rounding.shortest(number)
-    if len(digits) - 1 - exponent > DIGITS:
-        whole, _, fraction = f"{abs(number):.{DIGITS}f}".partition(".")
+    if len(digits) - 1 - exponent > rounding.digits:
+        whole, _, fraction = f"{abs(number):.{rounding.digits}f}".partition(".")
         return _sign(number, plus) + whole, fraction.rstrip("0")
     digits = "0" * -exponent + digits if exponent < 0 else digits.ljust(exponent + 1, "0")
     point = max(exponent, 0) + 1
@@ -160,8 +161,8 @@ def _split_positional(number, rounding, plus):
 def _split_scientific(number, rounding, plus):
     """Digits before and after the point and those of the exponent with its sign."""
     digits, exponent = rounding.shortest(number)
-    if len(digits) - 1 > DIGITS:
-        mantissa, _, text = f"{abs(number):.{DIGITS}e}".partition("e")
+    if len(digits) - 1 > rounding.digits:
+        mantissa, _, text = f"{abs(number):.{rounding.digits}e}".partition("e")
         digits, exponent = mantissa.replace(".", "").rstrip("0"), int(text)
     return _sign(number, plus) + digits[0], digits[1:], f"{exponent:+03d}"
 
@@ -171,12 +172,17 @@ def _float_writer(numbers, dtype, plus=""):
     rounding = _Rounding(dtype)
     finite = [number for number in numbers if isfinite(number)]
     sizes = [abs(number) for number in finite if number != 0]
-    # NumPy's choice: by the largest, the smallest and their ratio, in the numbers of the type itself.
-    scientific = bool(sizes) and (
-        max(sizes) >= 10.0 ** _precision(dtype)
-        or min(sizes) < rounding(0.0001)
-        or rounding(min(max(sizes) / min(sizes), 1e300)) > 1000
-    )
+    options = current()
+    scientific = options["sci_mode"]
+    if scientific is None:
+        # NumPy's choice: by the largest, the smallest and their ratio, in the numbers of the type itself.
+        scientific = bool(sizes) and (
+            max(sizes) >= 10.0 ** _precision(dtype)
+            or (
+                not options["suppress"]
+                and (min(sizes) < rounding(0.0001) or rounding(min(max(sizes) / min(sizes), 1e300)) > 1000)
+            )
+        )
     if scientific:
         split = [_split_scientific(number, rounding, plus) for number in finite]
         right = max(len(fraction) for _, fraction, _ in split)
@@ -250,9 +256,9 @@ def writer(values, dtype, ndim):
 
 
 def lay_out(values, depth, write, indent):
-    """Write nested lists in brackets: rows under each other, broken at WIDTH, `indent` columns from the left."""
+    """Write nested lists in brackets: rows under each other, broken at `linewidth`, `indent` columns from the left."""
     # One column for what follows the last bracket, one for the bracket itself.
-    return _bracketed(values, depth, write, indent + 1, WIDTH - 2)
+    return _bracketed(values, depth, write, indent + 1, current()["linewidth"] - 2)
 
 
 def _bracketed(values, depth, write, indent, width):
@@ -278,7 +284,7 @@ def _bracketed(values, depth, write, indent, width):
 # -- public functions -------------------------------------------------------------------------------------------------
 
 
-def values_text(t, indent, edge=EDGE):
+def values_text(t, indent, edge=None):
     """The values of a tensor as text, or None when they cannot be shown: on another device, or far too many."""
     if t.size == 0:
         return "[]"
@@ -309,7 +315,7 @@ def repr_tensor(t):
     if text is None:
         return f"Tensor({words})"
     last = len(text) - text.rfind("\n") - 1 + (0 if "\n" in text else len("Tensor("))
-    gap = "\n" + " " * len("Tensor(") if last + len(words) + 3 > WIDTH else " "
+    gap = "\n" + " " * len("Tensor(") if last + len(words) + 3 > current()["linewidth"] else " "
     return f"Tensor({text},{gap}{words})"
 
 
