@@ -25,6 +25,7 @@ HUGE = 2**58
 X = dl.asarray([[1.0, 2.0], [3.0, 4.0]])
 VECTOR = dl.asarray([1.0, 2.0, 3.0])
 INTEGERS = dl.asarray([[1, 2], [3, 4]])
+BYTES = dl.asarray([1, 2], dtype="uint8")
 OPAQUE = dl.zeros((2, 2), dtype="float8_e5m2")
 OPAQUE_INTEGER = dl.DType(dl.DataTypeCode(3), 64)
 RAW = dl.zeros(2, dtype=OPAQUE_INTEGER)
@@ -732,8 +733,41 @@ ROWS = [
     ("IndexError", lambda f: f(X, 0, 9), "trace"),
     ("IndexError", lambda f: f(dl.zeros((2, 2)), [[9], [0]], 1.0, 1), "put_along_axis"),
     ("DeviceError", lambda f: f(FAR, 1), "percentile nanquantile nanpercentile"),
+    (
+        "TypeError",
+        lambda f: f("a"),
+        "bitwise_count packbits unpackbits frexp real_if_close unwrap diag_embed block_diag",
+    ),
+    ("TypeError", lambda f: f("a", 1), "gcd lcm ldexp logaddexp2"),
+    ("TypeError", lambda f: f("a"), "histogram_bin_edges histogramdd"),
+    ("TypeError", lambda f: f("a", "a"), "histogram2d"),
+    ("TypeError", lambda f: f([1, 2], [0], 1), "place putmask"),
+    ("TypeError", lambda f: f([1, 2], 1), "fill_diagonal"),
+    ("TypeError", lambda f: f([0.5], [1]), "choose"),
+    ("TypeError", lambda f: f("a", [True], [1]), "piecewise"),
+    ("TypeError", lambda f: f(len, 0, "a"), "apply_along_axis"),
+    ("TypeError", lambda f: f(1.5), "indices"),
     ("TypeError", lambda f: f(precision=1.5), "set_printoptions printoptions"),
     ("ValueError", lambda f: f(precision=-1), "set_printoptions printoptions"),
+    ("ValueError", lambda f: f(INTEGERS, [1, 2, 3]), "gcd lcm ldexp logaddexp2"),
+    ("ValueError", lambda f: f(INTEGERS, out=dl.zeros(7, dtype="int64")), "bitwise_count"),
+    ("ValueError", lambda f: f(INTEGERS, bitorder="middle"), "packbits"),
+    ("ValueError", lambda f: f(BYTES, bitorder="middle"), "unpackbits"),
+    ("ValueError", lambda f: f(1), "diag_embed"),
+    ("ValueError", lambda f: f(), "block_diag"),
+    ("ValueError", lambda f: f(VECTOR, 1), "fill_diagonal"),
+    ("ValueError", lambda f: f(VECTOR, 0), "histogram_bin_edges histogramdd"),
+    ("ValueError", lambda f: f(VECTOR, X), "histogram2d"),
+    ("ValueError", lambda f: f(VECTOR, [1], 1), "place putmask"),
+    ("ValueError", lambda f: f([2], [1, 2]), "choose"),
+    ("ValueError", lambda f: f(VECTOR, [VECTOR > 1], []), "piecewise"),
+    ("ValueError", lambda f: f(len, 0, dl.zeros((2, 0))), "apply_along_axis"),
+    ("ValueError", lambda f: f(-1), "indices"),
+    ("IndexError", lambda f: f(INTEGERS, 9), "packbits"),
+    ("IndexError", lambda f: f(BYTES, 9), "unpackbits"),
+    ("IndexError", lambda f: f(X, axis=9), "unwrap"),
+    ("IndexError", lambda f: f(X, 0, 9), "diag_embed"),
+    ("IndexError", lambda f: f(len, 9, X), "apply_along_axis"),
     ("TypeError", lambda f: f(1), "help"),
     ("DeviceError", lambda f: f(FAR), "nanmedian nanprod nancumsum"),
 ]

@@ -26,6 +26,8 @@ DATA = {
     "zv": np.array([2 - 1j, 1j, 4]),
     "index": np.array([2, 0]),
     "index2": np.array([[2, 0, 1, 0], [1, 1, 3, 2], [0, 3, 1, 2]]),
+    "index3": np.array([[2, 0, 1], [1, 0, 3], [0, 3, 1]]),
+    "two": np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
     "mask": np.array([[True, False, False, True]] * 3),
 }
 IN_NUMPY = {**DATA, "float32": np.float32, "float64": np.float64, "array": np.arange(3)}
@@ -41,7 +43,7 @@ def plain(result):
     if isinstance(result, (tuple, list)):
         return tuple(map(plain, result))
     if hasattr(result, "bits") or isinstance(result, (np.dtype, type)) or type(result).__name__ == "dtype":
-        return str(result).rpartition(".")[2]
+        return str(result).rpartition(".")[2].rstrip("'>")
     return np.asarray(result.tolist() if hasattr(result, "tolist") else result)
 
 

@@ -42,14 +42,53 @@ correlate([1,2,3,4],[1,2],"same") correlate(zv,z,"full") correlate(z[:2],zv,"ful
 logspace(-1,2,5,endpoint=False) logspace(0,4,3,base=2) logspace(0,3,4,dtype=int) geomspace(1,1000,4)
 geomspace(-1,-8,4) geomspace(1,8,3,endpoint=False) geomspace(8,1,4) hanning(0) hanning(1) hanning(12) hamming(12)
 blackman(12) bartlett(12) bartlett(1)
+gcd(i,i2) gcd(i,6) gcd(12,18) gcd(low,low[::-1]) gcd(low,-128) gcd(none,none) gcd(i[:,::2],4)
+gcd(unsigned,unsigned[::-1]) lcm(i,i2) lcm(low,3) lcm(6,[-4,0]) lcm(low,low[::-1]) bitwise_count(i) bitwise_count(low)
+bitwise_count(unsigned) bitwise_count(-7) bitwise_count(none) bitwise_count(i[:,::2]) packbits(mask) packbits(i)
+packbits(i,axis=1) packbits(i,0,"little") packbits(i,-1,bitorder="little") packbits(none,axis=0) packbits(mask[:0])
+packbits(mask[:,::3]) unpackbits(bytes) unpackbits(bytes,axis=1) unpackbits(bytes,0,bitorder="little")
+unpackbits(bytes,count=5) unpackbits(bytes,axis=1,count=20) unpackbits(bytes,axis=0,count=-3) unpackbits(bytes[:0])
+unpackbits(bytes[:,::2],1) unpackbits(bytes,1,count=0) frexp(x) frexp(special) frexp(extreme) frexp(i) frexp(0.75)
+frexp([]) frexp(x[:,::2]) ldexp(x,i) ldexp(x,3) ldexp(special,2) ldexp(1.5,i) ldexp(extreme,-1070)
+ldexp(extreme,[[1023],[-52],[2100],[-3000]]) ldexp(i,i2) ldexp(x,low[:4]) logaddexp2(x,y) logaddexp2(special,special)
+logaddexp2(special,1.0) logaddexp2(i,i2) logaddexp2([-1.0,2000.0,0.0],[-1.0,1999.0,-60.0]) real_if_close(z)
+real_if_close(z.real+1e-15j) real_if_close(z.real+1e-3j,tol=0.01) real_if_close(x) unwrap(v*20) unwrap(x*9)
+unwrap(x*9,axis=0) unwrap(x*9,discont=5.0) unwrap([0,1,2,-1,0],period=4) unwrap(i,period=3) unwrap(i,period=4)
+unwrap([]) unwrap(x*9,period=2.5) ediff1d(i) ediff1d(x,to_end=1.0) ediff1d(v,to_begin=[3.0,4.0]) ediff1d([])
+ediff1d([5]) histogram_bin_edges(x) histogram_bin_edges(i,4,(0,8)) histogram_bin_edges(x,[-1.0,0.0,2.0])
+histogram_bin_edges([]) histogram_bin_edges([3,3],2) histogram2d(x[0],y[0]) histogram2d(x[0],y[0],3,density=True)
+histogram2d(v,v[::-1],[2,3],[[-2,2],[-1,1]]) histogram2d(v,v,[-1.0,0.0,1.0]) histogram2d(v,v,[[-1.0,0.0,1.0],3])
+histogram2d(v,v,2,weights=v) histogramdd(x) histogramdd(x.T,2) histogramdd((v,v[::-1],v*2),(2,3,2))
+histogramdd(x,2,density=True) histogramdd(v[:,None],[3]) histogramdd(square[:,:2],[[-9.0,0.0,9.0],2],weights=four)
+histogramdd(special[:,None],[[0.0,1.0,2.0]]) compress([0,1],x) compress([0,1,1],x,axis=0)
+compress([True,False,True],x,1) compress([],v) extract(x>0,x) extract(mask,i) extract([0,0],[1,2])
+choose([0,1,1],[[1,2,3],[10,20,30]]) choose(index,(x[:,:2],y[:,2:]),mode="clip") choose([0,-1,2],[10,20],mode="wrap")
+choose([-1,0,7],[10,20],mode="clip") choose(1,(x,y)) choose([[1,0]],(x[:,:1],y[:,:2]))
+piecewise(x,[x<0,x>1],[-1,abs,0.5]) piecewise(v,[v>0,v>-1],[1,2,3]) piecewise(2.0,[True],[7]) piecewise(i,[i>2],[9])
+indices((2,3)) indices((2,),dtype=float) indices((2,3),sparse=True) indices((0,2)) indices(())
+fromfunction(add_up,(2,3)) fromfunction(add_up,(2,3),dtype=int) fromiter([1,2,3],int)
+fromiter(iter([1.5,2.5,3.5]),float,2) min_scalar_type(255) min_scalar_type(-129) min_scalar_type(1.5)
+min_scalar_type(1e30) min_scalar_type(1e300) min_scalar_type(True) divmod(i,3) min_scalar_type(2j) min_scalar_type(0)
+min_scalar_type(2**64-1) min_scalar_type(-2**63) min_scalar_type(x) divmod(x,-2) min_scalar_type(70000.0)
+min_scalar_type(inf) common_type(i) common_type(i,z) common_type(x,i) common_type(z) may_share_memory(x,x[1:])
+may_share_memory(x,y) may_share_memory(x[:1],x[1:]) may_share_memory(x[:,::2],x[:,1::2]) may_share_memory(x[::-1],x)
+may_share_memory(x[:0],x) may_share_memory([1],[1]) piecewise(v,v>0,[abs,5])
 """
 HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.nan, 7.0, 1.0]])
 
 
+def add_up(first, second):
+    return first + 10 * second
+
+
 def evaluated(call, module, names):
-    more = {"holes": HOLES, "none": np.zeros((0, 3)), "low": np.array([-128, -127, 127, 0, 5, -5], np.int8)}
+    more = {"holes": HOLES, "none": np.zeros((0, 3), int), "low": np.array([-128, -127, 127, 0, 5, -5], np.int8)}
+    more["unsigned"] = np.array([2**64 - 1, 2**63, 6, 0], np.uint64)
+    more["bytes"] = np.array([[1, 200, 255], [0, 3, 128]], np.uint8)
+    more["extreme"] = np.array([5e-324, -2.5e-310, 1.7e308, 3 * 2.0**-1073])
     more = {name: dl.asarray(array) for name, array in more.items()} if module is dl else more
-    return eval(f"module.{call}", {**names, **more, "module": module, "nan": float("nan")})
+    more |= {"module": module, "nan": float("nan"), "inf": float("inf"), "add_up": add_up}
+    return eval(f"module.{call}", {**names, **more})
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

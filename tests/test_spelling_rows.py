@@ -58,6 +58,14 @@ def test_a_function_gives_what_torchs_gives(row):
 
 
 @pytest.mark.peers
+@pytest.mark.parametrize("row", of("f"))
+def test_a_function_gives_what_that_of_torchs_nn_gives(row):
+    torch, names = in_torch()
+    theirs = getattr(torch.nn.functional, row.name)
+    same(called(getattr(dl, row.name), row.example, HERE), called(theirs, row.example, names))
+
+
+@pytest.mark.peers
 @pytest.mark.parametrize("row", of("T"))
 def test_a_method_gives_what_torchs_gives(row):
     _, names = in_torch()
@@ -67,7 +75,7 @@ def test_a_method_gives_what_torchs_gives(row):
 @pytest.mark.parametrize("row", [row for row in ROWS if "NT" not in row.origins], ids=lambda row: row.name)
 def test_a_row_is_public_where_it_says(row):
     assert row.origins
-    assert set(row.origins) <= set("ntNT"), "unknown letters"
+    assert set(row.origins) <= set("ntfNT"), "unknown letters"
     assert not row.is_function or row.name in set(dl.__all__) & set(dir(dl))
     assert row.method is None or row.method in dir(dl.Tensor)
 

@@ -16,9 +16,7 @@ BUILTINS = {"np": dl, "torch": dl}
 DIFFERENT = {
     "x.device.type == \"cpu\"": "a DeviceType",
     "np.lib.stride_tricks.sliding_window_view(v, 3)": "dl.sliding_window_view",
-    "torch.addcmul": "x + value * a * b",
     "torch.det": "dl.linalg.det",
-    "np.divmod(7, 3)": "divmod(x, y)",
     "torch.nonzero(i, as_tuple=True)": "dl.nonzero, always a tuple",
 }  # fmt: skip
 

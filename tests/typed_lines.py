@@ -379,7 +379,13 @@ float(x.mean())
 !np.r_[1, 2]
 !np.issubdtype(x.dtype, np.float64)
 !x.flat
-!np.apply_along_axis(sum, 0, x)
+np.apply_along_axis(sum, 0, x)
+np.gcd(i, 6)
+np.indices((2, 3))
+np.unwrap(v)
+np.histogram2d(v, v, 3)
+np.may_share_memory(x, x)
+np.extract(x > 0, x)
 !np.savez("a.npz", x=x)
 !np.mgrid[0:2, 0:2]
 """
@@ -536,7 +542,7 @@ torch.quantile(x, 0.5, dim=0)
 torch.nan_to_num(special)
 torch.cumprod(x, dim=0)
 torch.diff(v)
-torch.addcmul
+torch.addcmul(x, x, x)
 x.type_as(i)
 x.new_zeros(2, 2)
 x.element_size()

@@ -10,6 +10,7 @@ import dltensor as dl
 pytestmark = pytest.mark.usefixtures("loaded")
 
 X = np.array([[1.0, -2.5, 3.0], [4.0, 0.5, -6.0]], dtype=np.float32)
+I = dl.asarray([[6, 4, 0], [7, -2, 9]])
 CALLS = """
 pad(x,1) pad(x,2,"wrap") split(x,2)[1] diag(x[0]) diagonal(x) rot90(x) insert(x,1,9.0,axis=1) delete(x,[0],axis=1)
 append(x,x,axis=0) vstack((x,x)) argwhere(x>0) sliding_window_view(x,2,axis=1) trim_zeros(x[0]) cbrt(x) sinc(x)
@@ -17,13 +18,18 @@ angle(x) heaviside(x,0.5) fmax(x,0.0) fmin(0.0,x) fmod(x,2.0) nan_to_num(x) sigm
 exp2(x) percentile(x,50) nanmedian(x,axis=0) nanprod(x) nancumsum(x) cov(x) corrcoef(x) trace(x) unique(x)
 unique(x,axis=0) setdiff1d(x,x[0]) lexsort((x[0],x[1])) partition(x,1) trapezoid(x) gradient(x) convolve(x[0],x[1])
 correlate(x[0],x[1]) one_hot([0,2]) masked_fill(x,x>0,2.0) clamp_min(x,0.5) absolute(x) cumsum(x) dot(x[0],x[1])
-gather(x,1,x[:,:1].astype("int64")*0)
+gather(x,1,x[:,:1].astype("int64")*0) gcd(i,4) lcm(i,i) bitwise_count(i) packbits(i,1) unpackbits(i.astype("uint8"))
+frexp(x) ldexp(x,i) logaddexp2(x,1.0) real_if_close(x+0j) unwrap(x) ediff1d(x,9.0) histogram_bin_edges(x) diag_embed(x)
+histogram2d(x[0],x[1],2) histogramdd(x,2,density=True) block_diag(x,x) compress(x[:,0]>0,x,0) extract(x>0,x)
+choose(i%2,(x,-x)) piecewise(x,[x>0],[abs,1]) apply_along_axis(dl.sum,1,x) flatten(x) unflatten(x,1,(3,1)) aminmax(x)
+std_mean(x) scatter(x,1,i[:,:1]%3,x) scatter_add(x,1,i[:,:1]%3,x) index_add(x,0,[0,0],x) addmm(x,x[:,:2],x[:,:3])
+leaky_relu(x) elu(x) silu(x) logsigmoid(x) divmod(x,2) cartesian_prod(x[0],x[1])
 """
 
 
 @pytest.mark.parametrize("call", CALLS.split())
 def test_a_composed_function_computes_on_the_device(call):
-    on_device = eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X).to("cuda")})
-    same(on_device, eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X)}))
+    on_device = eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X).to("cuda"), "i": I.to("cuda")})
+    same(on_device, eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X), "i": I}))
     for one in on_device if isinstance(on_device, (tuple, list)) else [on_device]:
         assert "one_hot" in call or str(one.device) == "cuda:0"

@@ -11,13 +11,15 @@ from .contractions import vecdot
 from .creation import zeros
 from .dtypes import isdtype
 from .manipulation import concat, flip, moveaxis, reshape
+from .nan_reductions import diff
 from .numbers import floats_of, real_of
 from .padding import sliding_window_view
 from .promotion import result_type
+from .scan import cumsum
 from .search import searchsorted
 
 __all__ = [
-    "convolve", "correlate", "gradient", "interp", "trapezoid",
+    "convolve", "correlate", "gradient", "interp", "trapezoid", "unwrap",
 ]  # fmt: skip
 
 
@@ -276,3 +278,54 @@ def correlate(a, v, /, mode="valid"):
     if v.size > a.size:  # the shorter one slides, and the places are in the opposite order
         return flip(_products(v, a, mode, "correlate"))
     return _products(a, v, mode, "correlate")
+
+
+def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
+    """Add multiples of a period to elements, so that neighbours differ by at most half of it.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: integers, floats.
+    discont : float, optional
+        Neighbours that differ by less stay as they are; half of the period by default, and at least.
+    axis : int, default -1
+        Dimension along which neighbours are compared.
+    period : float, default 2 * pi
+        The period.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x` if it is a float one, else as for `mean`; of the dtype of `x` for an integer period.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    IndexError
+        `axis` is out of range.
+
+    Notes
+    -----
+    NumPy: ``numpy.unwrap``.
+
+    Examples
+    --------
+    >>> dl.unwrap([0, 1, 2, -1, 0], period=4).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    x = reduce.computable(x, "unwrap")
+    is_integer = isinstance(period, int) and isdtype(x.dtype, "integral")
+    x = x if is_integer else real_of(x, "unwrap")
+    axis = axis_of(axis, x.ndim, "unwrap")
+    steps = diff(x, axis=axis)
+    half = period // 2 if is_integer else period / 2
+    turned = ops.subtract(ops.remainder(ops.add(steps, half), period), half)
+    if not is_integer or period % 2 == 0:
+        turned = where(ops.logical_and(ops.equal(turned, -half), ops.greater(steps, 0)), half, turned)
+    change = where(ops.less(ops.abs(steps), period / 2 if discont is None else discont), 0, ops.subtract(turned, steps))
+    result = x.copy()
+    later = (*(slice(None),) * axis, slice(1, None))
+    result[later] = ops.add(x[later], cumsum(change, axis, dtype=x.dtype))
+    return result

@@ -6,11 +6,14 @@ from .._core.indexing import axis_of, integer_of
 from .._core.views import as_strided as strided_view
 from . import elementwise as ops
 from .creation import arange, zeros
-from .manipulation import reshape
+from .joining import atleast_2d
+from .manipulation import moveaxis, reshape
+from .promotion import result_type
+from .selection import line_of, tensor_to_write
 from .take import nonzero
 
 __all__ = [
-    "diag", "diagflat", "diagonal", "tri", "tril_indices", "triu_indices",
+    "block_diag", "diag", "diag_embed", "diagflat", "diagonal", "fill_diagonal", "tri", "tril_indices", "triu_indices",
 ]  # fmt: skip
 
 
@@ -243,3 +246,139 @@ def triu_indices(n, k=0, m=None):
     """
     n, m, k = _triangle_size(n, m, k, "triu_indices")
     return nonzero(ops.logical_not(_below(n, m, k - 1)))
+
+
+def diag_embed(x, /, offset=0, dim1=-2, dim2=-1):
+    """Return matrices with the lines of the last dimension as diagonals.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, with a dimension.
+    offset : int, default 0
+        Columns to the right of the main diagonal; negative below it.
+    dim1, dim2 : int, default -2 and -1
+        Dimensions of the result that are the rows and the columns of the matrices.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`, with one dimension more.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or another argument is not an integer.
+    ValueError
+        `x` has no dimension, or `dim1` and `dim2` are one.
+    IndexError
+        A dimension is out of range.
+
+    Notes
+    -----
+    PyTorch: ``torch.diag_embed``.
+
+    Examples
+    --------
+    >>> dl.diag_embed([[1, 2], [3, 4]]).tolist()
+    [[[1, 0], [0, 2]], [[3, 0], [0, 4]]]
+    """
+    x, offset = asarray(x), integer_of(offset, "offset", "diag_embed")
+    if x.ndim == 0:
+        raise ValueError("diag_embed: expected at least one dimension, got a tensor of shape ()")
+    rows, columns = axis_of(dim1, x.ndim + 1, "diag_embed"), axis_of(dim2, x.ndim + 1, "diag_embed")
+    if rows == columns:
+        raise ValueError(f"diag_embed: dim1 and dim2 must be two dimensions, got {dim1} and {dim2}")
+    size = x.shape[-1] + abs(offset)
+    result = zeros((*x.shape[:-1], size, size), dtype=x.dtype, device=x.device)
+    diagonal(result, offset, -2, -1)[...] = x
+    return moveaxis(result, (-2, -1), (rows, columns))
+
+
+def block_diag(*arrays):
+    """Return a matrix with matrices along its diagonal, and 0 elsewhere.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Matrices; vectors are rows and numbers are matrices of one element.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or there is no common dtype.
+    ValueError
+        There is no argument, or one has more than two dimensions.
+
+    Notes
+    -----
+    PyTorch: ``torch.block_diag``. SciPy: ``scipy.linalg.block_diag``.
+
+    Examples
+    --------
+    >>> dl.block_diag([[1, 2]], 3).tolist()
+    [[1, 2, 0], [0, 0, 3]]
+    """
+    blocks = [atleast_2d(array) for array in arrays]
+    if not blocks or max(block.ndim for block in blocks) > 2:
+        raise ValueError(f"block_diag: expected matrices, got shapes {[block.shape for block in blocks]}")
+    size = [sum(block.shape[axis] for block in blocks) for axis in (0, 1)]
+    result = zeros(size, dtype=result_type(*blocks), device=blocks[0].device)
+    row = column = 0
+    for block in blocks:
+        result[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row, column = row + block.shape[0], column + block.shape[1]
+    return result
+
+
+def fill_diagonal(x, value, /, wrap=False):
+    """Write to the main diagonal of a tensor.
+
+    Parameters
+    ----------
+    x : Tensor
+        Tensor to write to, of two dimensions, or of more of one extent.
+    value : array_like or number
+        Elements in C order, again from the first one where they are fewer than the diagonal has.
+    wrap : bool, default False
+        Whether the diagonal of a matrix with more rows than columns begins again below, after an empty row.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or `value` is no number.
+    ValueError
+        `x` has less than two dimensions, or more of several extents. There is no value, or `x` is read-only.
+
+    Notes
+    -----
+    NumPy: ``numpy.fill_diagonal``.
+
+    Examples
+    --------
+    >>> t = dl.zeros((2, 2))
+    >>> dl.fill_diagonal(t, 5)
+    >>> t.tolist()
+    [[5.0, 0.0], [0.0, 5.0]]
+    """
+    tensor_to_write(x, "fill_diagonal")
+    if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
+        raise ValueError(f"fill_diagonal: expected a matrix, or extents that are equal, got shape {x.shape}")
+    values = line_of(value, x)
+    period = x.shape[1] + 1
+    starts = range(0, x.shape[0], period) if wrap and x.ndim == 2 else (0,)
+    done = 0
+    for start in starts:
+        part = x[start : start + x.shape[1]] if x.ndim == 2 else x
+        diagonals = strided_view(part, (min(part.shape),), (sum(part.strides),), 0)
+        if diagonals.size and not values.size:
+            raise ValueError("fill_diagonal: expected values, got none")
+        at = ops.remainder(arange(done, done + diagonals.size).to(values.device), max(values.size, 1))
+        if diagonals.size:
+            diagonals[...] = values[at]
+        done += diagonals.size

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element-wise functions of NumPy and PyTorch beyond the array API, composed of others. No loops here."""
 
-from math import pi
+from math import log, pi
 
 from .._core.convert import asarray
 from . import elementwise as ops
@@ -14,8 +14,8 @@ from .promotion import result_type
 from .reduce import dtype_of_statistic
 
 __all__ = [
-    "angle", "cbrt", "exp2", "fmax", "fmin", "fmod", "heaviside", "modf", "nan_to_num", "relu", "sigmoid", "sinc",
-    "softplus",
+    "angle", "cbrt", "exp2", "fmax", "fmin", "fmod", "frexp", "heaviside", "ldexp", "logaddexp2", "modf", "nan_to_num",
+    "real_if_close", "relu", "sigmoid", "sinc", "softplus",
 ]  # fmt: skip
 
 
@@ -189,12 +189,12 @@ def heaviside(x1, x2, /):
     >>> dl.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
     [0.0, 0.5, 1.0]
     """
-    x1, x2 = (real_of(x, "heaviside") for x in _pair(x1, x2, "heaviside"))
+    x1, x2 = (real_of(x, "heaviside") for x in pair_of(x1, x2, "heaviside"))
     step = astype(ops.greater(x1, 0), x1.dtype)
     return where(ops.equal(x1, 0), x2, where(ops.isnan(x1), x1, step))
 
 
-def _pair(x1, x2, func):
+def pair_of(x1, x2, func):
     """Two operands as tensors of one shape; a number beside a tensor has the dtype and the device of their results."""
     numbers = [isinstance(x, (int, float, complex)) for x in (x1, x2)]
     if sum(numbers) == 1:
@@ -206,7 +206,7 @@ def _pair(x1, x2, func):
 
 
 def _ignoring_nan(x1, x2, choose, func):
-    x1, x2 = _pair(x1, x2, func)
+    x1, x2 = pair_of(x1, x2, func)
     result = choose(x1, x2)
     if not isdtype(result.dtype, ("real floating", "complex floating")):
         return result
@@ -284,7 +284,7 @@ def fmod(x1, x2, /):
     >>> dl.fmod([-7, 7], 3).tolist()
     [-1, 1]
     """
-    x1, x2 = _pair(x1, x2, "fmod")
+    x1, x2 = pair_of(x1, x2, "fmod")
     if isdtype(result_type(x1, x2), "real floating"):
         return ops.copysign(ops.remainder(ops.abs(x1), ops.abs(x2)), x1)
     rest = ops.remainder(x1, x2)
@@ -325,6 +325,176 @@ def modf(x, /):
     whole = ops.trunc(x)
     rest = where(ops.isinf(x), 0.0, ops.subtract(x, whole))
     return ops.copysign(rest, x), whole
+
+
+def frexp(x, /):
+    """Split numbers in fractions from 0.5 to 1 and exponents of 2: ``x = fraction * 2**exponent``.
+
+    {modf: Parameters}
+
+    Returns
+    -------
+    fractions : Tensor
+        Of the dtype of `x` if it is a float one, else as for `mean`, with the sign of the element. What is 0, infinite
+        or NaN is itself.
+    exponents : Tensor
+        int32; 0 where the fraction is the element itself.
+
+    {sinc: Raises}
+
+    See Also
+    --------
+    ldexp : The inverse.
+
+    Notes
+    -----
+    NumPy: ``numpy.frexp``. PyTorch: ``torch.frexp``.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in dl.frexp([8.0, -0.75])]
+    [[0.5, -0.75], [4, 0]]
+    """
+    x = real_of(x, "frexp")
+    wide = astype(x, "float64")
+    # Subnormal numbers have no exponent in their bits: it is read after an exact product.
+    small = ops.less(ops.abs(wide), 2.0**-1022)
+    bits = where(small, ops.multiply(wide, 2.0**64), wide).view("int64")
+    exponent = ops.bitwise_and(ops.bitwise_right_shift(bits, 52), 0x7FF)
+    is_number = ops.logical_and(ops.isfinite(wide), ops.not_equal(wide, 0))
+    fraction = ops.bitwise_or(ops.bitwise_and(bits, ~(0x7FF << 52)), 0x3FE << 52).view("float64")
+    exponent = ops.subtract(exponent, where(small, 1022 + 64, 1022))
+    return astype(where(is_number, fraction, wide), x.dtype), astype(where(is_number, exponent, 0), "int32")
+
+
+def ldexp(x1, x2, /, out=None):
+    """Return ``x1 * 2**x2``, rounded once.
+
+    Parameters
+    ----------
+    x1 : array_like or number
+        Tensor, object that supports DLPack, or number: bool, integers, floats.
+    x2 : array_like or number
+        The same of integers.
+    {exp2: out}
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x1` if it is a float one, else as for `mean`. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        An operand is not a tensor or a number, or `x2` are not integers.
+    ValueError
+        The shapes do not broadcast, or `out` is read-only or has another shape.
+
+    See Also
+    --------
+    frexp : The inverse.
+
+    Notes
+    -----
+    NumPy: ``numpy.ldexp``. PyTorch: ``torch.ldexp``.
+
+    Examples
+    --------
+    >>> dl.ldexp([0.5, -0.75], [4, 0]).tolist()
+    [8.0, -0.75]
+    """
+    x1, x2 = real_of(x1, "ldexp"), reduce.computable(x2, "ldexp")
+    if not isdtype(x2.dtype, "integral"):
+        raise TypeError(f"ldexp: x2 must be integers, got {x2.dtype}")
+    x2 = astype(ops.clip(x2, -2200, 2200), "int64")
+    result = astype(x1, "float64")
+    for _ in range(2):
+        # Factors that keep subnormal results to the last product, which alone rounds.
+        step = where(ops.less(x2, -1022), -969, where(ops.greater(x2, 1023), 1023, 0))
+        result, x2 = ops.multiply(result, _power_of_two(step)), ops.subtract(x2, step)
+    result = ops.multiply(result, _power_of_two(ops.clip(x2, -1022, 1023)))
+    return written(astype(result, x1.dtype), out, "ldexp")
+
+
+def _power_of_two(exponent):
+    """2 to the power of integers from -1022 to 1023, by their bits."""
+    return ops.bitwise_left_shift(ops.add(exponent, 1023), 52).view("float64")
+
+
+def logaddexp2(x1, x2, /, out=None):
+    """Return ``log2(2**x1 + 2**x2)``, without overflow.
+
+    Parameters
+    ----------
+    x1, x2 : array_like or number
+        Tensors, objects that support DLPack, or numbers: bool, integers, floats.
+    {exp2: out}
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype, of floats. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        An operand is not a tensor or a number, or its dtype is not supported.
+    ValueError
+        The shapes do not broadcast, or `out` is read-only or has another shape.
+
+    See Also
+    --------
+    logaddexp : The same to the base e.
+
+    Notes
+    -----
+    NumPy: ``numpy.logaddexp2``. PyTorch: ``torch.logaddexp2``. Computed in float64.
+
+    Examples
+    --------
+    >>> dl.logaddexp2([0.0, 2000.0], [0.0, 2000.0]).tolist()
+    [1.0, 2001.0]
+    """
+    x1, x2 = (real_of(x, "logaddexp2") for x in pair_of(x1, x2, "logaddexp2"))
+    dtype = result_type(x1, x2)
+    x1, x2 = astype(x1, "float64"), astype(x2, "float64")
+    greater, distance = ops.maximum(x1, x2), ops.abs(ops.subtract(x1, x2))
+    added = ops.multiply(ops.log1p(exp2(ops.negative(distance))), 1 / log(2))
+    # Of two equal infinities the distance is NaN.
+    return written(astype(ops.add(greater, where(ops.equal(x1, x2), 1.0, added)), dtype), out, "logaddexp2")
+
+
+def real_if_close(x, /, tol=100):
+    """Return the real parts of complex numbers whose imaginary parts are all close to 0, else the numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    tol : float, default 100
+        Bound of the imaginary parts: in units of the machine epsilon of the dtype where it is greater than 1.
+
+    Returns
+    -------
+    Tensor
+        A view of the real parts, or `x`.
+
+    {nan_to_num: Raises}
+
+    Notes
+    -----
+    NumPy: ``numpy.real_if_close``.
+
+    Examples
+    --------
+    >>> dl.real_if_close([2 + 1e-9j, 3 + 0j]).tolist()
+    [2.0, 3.0]
+    """
+    x = asarray(x)
+    if not isdtype(x.dtype, "complex floating"):
+        return x
+    bound = tol * finfo(x.dtype).eps if tol > 1 else tol
+    return x.real if reduce.all(ops.less(ops.abs(x.imag), bound)).item() else x
 
 
 def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):

@@ -7,11 +7,10 @@ from .._core.convert import asarray
 from .._core.indexing import axis_of, integer_of, sequence_of
 from . import elementwise as ops
 from . import reduce
-from .casting import astype, where
+from .casting import astype
 from .creation import arange, full, zeros
 from .dtypes import isdtype
-from .manipulation import concat, expand_dims, flip, moveaxis, reshape
-from .positions import unravel_index
+from .manipulation import concat, flip, moveaxis, reshape
 from .promotion import result_type
 from .scan import cumsum
 from .search import searchsorted
@@ -20,8 +19,7 @@ from .sort import argsort, sort
 from .take import nonzero, take_along_axis
 
 __all__ = [
-    "argpartition", "digitize", "intersect1d", "lexsort", "one_hot", "partition", "put_along_axis", "select",
-    "setdiff1d", "setxor1d", "union1d", "unique",
+    "argpartition", "digitize", "intersect1d", "lexsort", "partition", "setdiff1d", "setxor1d", "union1d", "unique",
 ]  # fmt: skip
 
 
@@ -360,140 +358,3 @@ def digitize(x, bins, /, right=False):
     if bool(reduce.any(ops.greater(bins[1:], bins[:-1]))):
         raise ValueError("digitize: bins must ascend or descend; sort() them")
     return ops.subtract(bins.size, searchsorted(flip(bins), x, side))
-
-
-def put_along_axis(x, indices, values, /, axis=-1):
-    """Write values to places along an axis, which `argsort` and `argmax` give.
-
-    Parameters
-    ----------
-    x : Tensor
-        Tensor to write to.
-    indices : array_like of int
-        Positions, with as many dimensions as `x`, which broadcast except for `axis`.
-    values : array_like or number
-        Broadcast to the shape of the positions.
-    axis : int or None, default -1
-        Dimension of the positions. None writes to the elements in C order.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor.
-    ValueError
-        The numbers of dimensions differ.
-    IndexError
-        A position or `axis` is out of range.
-
-    Notes
-    -----
-    NumPy: ``numpy.put_along_axis``.
-
-    Examples
-    --------
-    >>> t = dl.zeros((2, 2))
-    >>> dl.put_along_axis(t, dl.asarray([[1], [0]]), 5.0, 1)
-    >>> t.tolist()
-    [[0.0, 5.0], [5.0, 0.0]]
-    """
-    if not hasattr(x, "same_memory"):
-        raise TypeError(f"put_along_axis: x must be a Tensor to write to, got {type(x).__qualname__}")
-    at = asarray(indices)
-    if axis is None:
-        x[tuple(unravel_index(ops.remainder(reshape(at, (-1,)), x.size), x.shape))] = values
-        return
-    axis = axis_of(axis, x.ndim, "put_along_axis")
-    if at.ndim != x.ndim:
-        raise ValueError(f"put_along_axis: x has shape {x.shape}, indices have {at.shape}; expected as many dimensions")
-    key = [
-        reshape(arange(size), (1,) * d + (-1,) + (1,) * (x.ndim - d - 1)).to(x.device) for d, size in enumerate(x.shape)
-    ]
-    key[axis] = at
-    try:
-        x[tuple(key)] = values
-    except IndexError as error:
-        raise IndexError(f"put_along_axis: {error}") from None
-
-
-def select(conditions, choices, /, default=0):
-    """Return elements of the first of several choices whose condition holds.
-
-    Parameters
-    ----------
-    conditions : sequence of array_like
-        Masks.
-    choices : sequence of array_like
-        An array for each mask.
-    default : array_like or number, default 0
-        Elements where no condition holds.
-
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ValueError
-        There is not a choice for each condition.
-    TypeError
-        A condition is not a mask, or there is no common dtype.
-
-    Notes
-    -----
-    NumPy: ``numpy.select``.
-
-    Examples
-    --------
-    >>> x = dl.arange(4)
-    >>> dl.select([x < 1, x > 2], [x, -x], 9).tolist()
-    [0, 9, 9, -3]
-    """
-    masks, arrays = list(conditions), list(choices)
-    if len(masks) != len(arrays) or not masks:
-        raise ValueError(f"select: expected a choice for each condition, got {len(arrays)} for {len(masks)}")
-    result = default
-    for mask, array in zip(reversed(masks), reversed(arrays), strict=True):
-        result = where(mask, array, result)
-    return result
-
-
-def one_hot(x, /, num_classes=-1):
-    """Return vectors that are 1 at the place that an element says, and 0 elsewhere.
-
-    Parameters
-    ----------
-    x : array_like of int
-        Classes from 0 on, of any shape.
-    num_classes : int, default -1
-        Length of the vectors; -1 takes the greatest class and one.
-
-    Returns
-    -------
-    Tensor
-        int64, with one dimension more than `x`.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor of integers.
-    ValueError
-        A class is negative, or not less than `num_classes`.
-
-    Notes
-    -----
-    PyTorch: ``torch.nn.functional.one_hot``.
-
-    Examples
-    --------
-    >>> dl.one_hot([0, 2]).tolist()
-    [[1, 0, 0], [0, 0, 1]]
-    """
-    x, count = asarray(x), integer_of(num_classes, "num_classes", "one_hot")
-    if x.dtype.kind not in "iu":
-        raise TypeError(f"one_hot: x must be integers, got {x.dtype}")
-    greatest = reduce.max(x, initial=0).item() if x.size else 0
-    count = greatest + 1 if count < 0 else count
-    if x.size and (greatest >= count or reduce.min(x).item() < 0):
-        raise ValueError(f"one_hot: classes must be from 0 to {count - 1}, got {greatest} or a negative one")
-    return astype(ops.equal(expand_dims(x, -1), arange(count).to(x.device)), "int64")

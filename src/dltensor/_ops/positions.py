@@ -7,12 +7,12 @@ from .._core.convert import asarray
 from .._core.indexing import integer_of, sequence_of
 from . import elementwise as ops
 from . import reduce
-from .creation import zeros
-from .manipulation import concat, expand_dims, reshape
+from .creation import arange, zeros
+from .manipulation import broadcast_arrays, concat, expand_dims, reshape, stack
 from .take import nonzero
 
 __all__ = [
-    "argwhere", "flatnonzero", "ix_", "ravel_multi_index", "unravel_index",
+    "argwhere", "flatnonzero", "indices", "ix_", "ravel_multi_index", "unravel_index",
 ]  # fmt: skip
 
 
@@ -213,3 +213,48 @@ def ravel_multi_index(indices, shape):
             raise ValueError(f"{func}: an index of axis {axis} is outside of its {extent} elements")
         result = ops.add(ops.multiply(result, extent), at)
     return result
+
+
+def indices(shape, /, dtype=None, sparse=False):
+    """Return the index of each element of a shape, along each dimension.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        The shape.
+    dtype : dtype_like, optional
+        Dtype of the result, int64 by default.
+    sparse : bool, default False
+        Return a tensor for each dimension, of extent 1 in the others, which broadcast to one another.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The indices along each dimension, one after another in the first dimension of the result.
+
+    Raises
+    ------
+    TypeError
+        An extent is not an integer.
+    ValueError
+        An extent is negative.
+
+    Notes
+    -----
+    NumPy: ``numpy.indices``.
+
+    Examples
+    --------
+    >>> dl.indices((2, 2)).tolist()
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+    """
+    extents, dtype = _shape_of(shape, "indices"), "int64" if dtype is None else dtype
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"indices: extents must be 0 or more, got {tuple(extents)}")
+    lines = tuple(
+        reshape(arange(extent, dtype=dtype), (1,) * axis + (extent,) + (1,) * (len(extents) - axis - 1))
+        for axis, extent in enumerate(extents)
+    )
+    if sparse:
+        return lines
+    return stack(broadcast_arrays(*lines)) if lines else zeros((0,), dtype=dtype)

@@ -6,20 +6,20 @@ from math import isfinite as is_finite
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
-from .._core.indexing import axes_of, integer_of
+from .._core.indexing import axes_of, integer_of, sequence_of
 from . import reduce
 from .casting import astype, where
 from .contractions import exact_products
 from .creation import full, linspace, zeros
 from .dtypes import isdtype
-from .elementwise import add, bitwise_and, divide, isfinite, less, multiply, subtract
+from .elementwise import add, bitwise_and, divide, equal, isfinite, less, logical_or, multiply, subtract
 from .manipulation import moveaxis, reshape, stack
 from .reduce import dtype_of_statistic, rounded_sum
-from .search import count_between
+from .search import bincount, count_between, searchsorted
 from .sort import statistics_of_order
 
 # Place in the order, from 0, of a quantile of n elements: n * q + alpha + q * (1 - alpha - beta) - 1.
-__all__ = ["histogram", "median", "quantile"]
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "median", "quantile"]
 
 _CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),
@@ -221,29 +221,39 @@ def quantile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=None)
     return reshape(stack(results), (*wanted.shape, *shape))
 
 
-def _edges(x, bins, limits):
+def _equal_edges(x, bins, limits, func):
     """Edges of equal bins between the limits, as NumPy makes them."""
     if bins < 1:
-        raise ValueError(f"histogram: bins must be at least 1, got {bins}")
+        raise ValueError(f"{func}: bins must be at least 1, got {bins}")
     if limits is None:
         first, last = (0, 1) if x.size == 0 else [reduce.min(x).item(), reduce.max(x).item()]
     else:
         first, last = limits
         if first > last:
-            raise ValueError(f"histogram: range must ascend, got {quoted(limits)}")
+            raise ValueError(f"{func}: range must ascend, got {quoted(limits)}")
     if not (is_finite(first) and is_finite(last)):
-        raise ValueError(
-            f"histogram: expected finite limits, got {first} to {last}; give range, or drop NaN and infinity"
-        )
+        raise ValueError(f"{func}: expected finite limits, got {first} to {last}; give range, or drop NaN and infinity")
     if first == last:
         first, last = first - 0.5, last + 0.5
     dtype = x.dtype if isdtype(x.dtype, "real floating") else "float64"
     edges = astype(linspace(first, last, bins + 1, dtype="float64", device=x.device), dtype)
     if not reduce.all(less(edges[:-1], edges[1:])).item():
         raise ValueError(
-            f"histogram: {bins} bins from {first} to {last} do not have {bins + 1} edges in {edges.dtype}; give fewer, "
+            f"{func}: {bins} bins from {first} to {last} do not have {bins + 1} edges in {edges.dtype}; give fewer, "
             f"or a wider range"
         )
+    return edges
+
+
+def _edges(x, bins, limits, func):
+    """Edges of bins from their number, or those that were given, checked."""
+    if hasattr(bins, "__index__") and getattr(bins, "ndim", 0) == 0:
+        return _equal_edges(x, integer_of(bins, "bins", func), limits, func)
+    edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
+    if edges.ndim != 1 or edges.size < 2:
+        raise ValueError(f"{func}: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
+    if reduce.any(less(edges[1:], edges[:-1])).item():
+        raise ValueError(f"{func}: bins must ascend; sort() them")
     return edges
 
 
@@ -292,14 +302,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
     """
     x = asarray(x)
-    if hasattr(bins, "__index__") and getattr(bins, "ndim", 0) == 0:
-        edges = _edges(x, integer_of(bins, "bins", "histogram"), range)
-    else:
-        edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
-        if edges.ndim != 1 or edges.size < 2:
-            raise ValueError(f"histogram: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
-        if reduce.any(less(edges[1:], edges[:-1])).item():
-            raise ValueError("histogram: bins must ascend; sort() them")
+    edges = _edges(x, bins, range, "histogram")
     counts = count_between(edges, x, weights, "histogram")
     if density:
         counts = astype(counts, "float64")
@@ -309,3 +312,185 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
         wide = divide(multiply(counts, 0.5), subtract(half[1:], half[:-1]))
         counts = divide(where(isfinite(widths), divide(counts, widths), wide), total)
     return counts, edges
+
+
+def histogram_bin_edges(x, /, bins=10, range=None, weights=None):
+    """Return the edges of the bins in which `histogram` counts.
+
+    Parameters
+    ----------
+    {histogram: x, bins, range}
+    weights : array_like, optional
+        Accepted and not needed: edges are the same with weights.
+
+    Returns
+    -------
+    Tensor
+        One more than there are bins, as of `histogram`.
+
+    Raises
+    ------
+    ValueError
+        `bins` is less than 1, does not ascend, or is more than the dtype of the edges can bound, or `range` is not
+        finite or does not ascend.
+    TypeError
+        A dtype has no order.
+
+    Notes
+    -----
+    NumPy: ``numpy.histogram_bin_edges``, without names of methods for `bins`.
+
+    Examples
+    --------
+    >>> dl.histogram_bin_edges(dl.asarray([1.0, 4.0]), bins=3).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+    return _edges(asarray(x), bins, range, "histogram_bin_edges")
+
+
+def _per_column(values, count, func, what):
+    """An argument for each of several columns: a sequence of one each, or the same for all."""
+    items = None if values is None else sequence_of(values, what, func)
+    if items is None:
+        return [values] * count
+    if len(items) != count:
+        raise ValueError(f"{func}: expected {what} for each of {count} columns, got {len(items)}")
+    return items
+
+
+def histogramdd(sample, /, bins=10, range=None, density=False, weights=None):
+    """Count points of several coordinates between edges.
+
+    Parameters
+    ----------
+    sample : array_like or sequence of array_like
+        A point in each row of a tensor; or the coordinates, each a sequence of all points.
+    bins : int or nested sequence of array_like, default 10
+        Number of bins along all coordinates; or for each of them a number, or ascending edges.
+    range : nested sequence of numbers, optional
+        For each coordinate the lower and the upper edge of equal bins, or None.
+    density : bool, default False
+        Return densities: the integral over the bins is 1.
+    weights : array_like, optional
+        A weight for each point, which it adds instead of 1.
+
+    Returns
+    -------
+    counts : Tensor
+        float64, with a dimension for each coordinate.
+    edges : tuple of Tensor
+        For each coordinate, as of `histogram`.
+
+    Raises
+    ------
+    ValueError
+        `sample` has more than two dimensions, arguments are not as many as coordinates, or edges or limits are as
+        `histogram` refuses them.
+    TypeError
+        A dtype has no order.
+
+    See Also
+    --------
+    histogram2d : The same of two coordinates.
+
+    Notes
+    -----
+    NumPy: ``numpy.histogramdd``. PyTorch: ``torch.histogramdd``.
+
+    Examples
+    --------
+    >>> counts, edges = dl.histogramdd(dl.asarray([[0.0, 0.0], [1.0, 4.0], [0.9, 3.0]]), bins=2)
+    >>> counts.tolist(), edges[1].tolist()
+    ([[1.0, 0.0], [0.0, 2.0]], [0.0, 2.0, 4.0])
+    """
+    return _count_points(sample, bins, range, density, weights, "histogramdd")
+
+
+def _columns(sample, func):
+    """The coordinates of points: columns of a tensor, or items of a sequence."""
+    items = None if hasattr(sample, "ndim") else sequence_of(sample, "sample", func)
+    if items is not None:
+        columns = [reshape(asarray(item), (-1,)) for item in items]
+        if len({column.size for column in columns}) != 1:
+            raise ValueError(f"{func}: expected coordinates of as many points, got {[c.size for c in columns]}")
+        return columns
+    sample = asarray(sample)
+    if sample.ndim > 2 or sample.ndim == 0:
+        raise ValueError(f"{func}: expected points in rows of a matrix, got shape {sample.shape}")
+    return [sample] if sample.ndim == 1 else [sample[:, column] for column in range(sample.shape[1])]
+
+
+def _count_points(sample, bins, limits, density, weights, func):
+    columns = _columns(sample, func)
+    count = len(columns)
+    limits = _per_column(limits, count, func, "range")
+    edges = [
+        _edges(column, number, limit, func)
+        for column, number, limit in zip(columns, _per_column(bins, count, func, "bins"), limits, strict=True)
+    ]
+    place, outside = None, False
+    for column, borders in zip(columns, edges, strict=True):
+        inner = borders.size - 1
+        at = subtract(searchsorted(borders, column, side="right"), 1)
+        at = where(equal(column, borders[-1]), inner - 1, at)
+        outside = logical_or(logical_or(less(at, 0), less(inner - 1, at)), outside)
+        place = at if place is None else add(multiply(place, inner), at)
+    shape = [borders.size - 1 for borders in edges]
+    total = prod(shape)
+    # Points outside of all bins are counted in one more.
+    counts = bincount(where(outside, total, place), weights, minlength=total + 1)[:total]
+    counts = reshape(astype(counts, "float64"), shape)
+    if density:
+        counts = divide(counts, reduce.sum(counts))
+        for axis, borders in enumerate(edges):
+            widths = astype(subtract(borders[1:], borders[:-1]), "float64")
+            counts = divide(counts, reshape(widths, (-1,) + (1,) * (count - axis - 1)))
+    return counts, tuple(edges)
+
+
+def histogram2d(x, y, /, bins=10, range=None, density=False, weights=None):
+    """Count points in a plane between edges.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Coordinates of the points: tensors, or objects that support DLPack, of one dimension.
+    bins : int or nested sequence of array_like, default 10
+        Number of bins along both coordinates, or their ascending edges; or for each of them one of these.
+    {histogramdd: range, density, weights}
+
+    Returns
+    -------
+    counts : Tensor
+        float64, of two dimensions, the first of which is that of `x`.
+    x_edges : Tensor
+        As of `histogram`.
+    y_edges : Tensor
+        As of `histogram`.
+
+    Raises
+    ------
+    ValueError
+        The coordinates are of different numbers of points, or edges or limits are as `histogram` refuses them.
+    TypeError
+        A dtype has no order.
+
+    See Also
+    --------
+    histogramdd : The same of more coordinates.
+
+    Notes
+    -----
+    NumPy: ``numpy.histogram2d``.
+
+    Examples
+    --------
+    >>> counts, x_edges, y_edges = dl.histogram2d([0.0, 1.0, 0.9], [0.0, 4.0, 3.0], bins=2)
+    >>> counts.tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
+    items = sequence_of(bins, "bins", "histogram2d")
+    if items is not None and len(items) != 2:
+        bins = (bins, bins)
+    counts, edges = _count_points((x, y), bins, range, density, weights, "histogram2d")
+    return counts, *edges

@@ -1,18 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that rows of the table call where an expression does not do. Not public."""
 
+from itertools import islice
+from math import isfinite, prod
+
 from .._core.convert import asarray
+from .._core.foreign_text import first_line
 from .._core.indexing import axis_of, integer_of, sequence_of
-from .._ops.manipulation import broadcast_to
+from .._core.layout import extent
+from .._core.types import DTYPES
+from .._ops import reduce
+from .._ops.casting import astype
+from .._ops.creation import meshgrid, zeros
+from .._ops.dtypes import isdtype
+from .._ops.elementwise import add, multiply
+from .._ops.manipulation import broadcast_to, moveaxis, reshape, stack
+from .._ops.matmul import matmul
+from .._ops.promotion import result_type
 from .._ops.sort import top_k
+from .._ops.take import add_at, take
 
 
-def beside(x, dim, index):
+def beside(x, dim, index, func="gather"):
     """Return the part of a tensor that PyTorch's ``gather`` reads: other dimensions are cut to those of the index."""
     x, index = asarray(x), asarray(index)
-    axis = axis_of(dim, x.ndim, "gather")
+    axis = axis_of(dim, x.ndim, func)
     if x.ndim != index.ndim or any(index.shape[d] > x.shape[d] for d in range(x.ndim) if d != axis):
-        raise ValueError(f"gather: the index has shape {index.shape}, which does not fit into {x.shape}")
+        raise ValueError(f"{func}: the index has shape {index.shape}, which does not fit into {x.shape}")
     return x[tuple(slice(None) if d == axis else slice(size) for d, size in enumerate(index.shape))]
 
 
@@ -60,3 +74,177 @@ def norm_of(x, p, dim, keepdim):
     from ..linalg import vector_norm
 
     return vector_norm(x, axis=dim, keepdims=keepdim, ord=2 if p == "fro" else p)
+
+
+def scattered(x, dim, index, src, is_sum):
+    """Return a copy with elements written, or added, to places along a dimension, as PyTorch's ``scatter``."""
+    func = "scatter_add" if is_sum else "scatter"
+    result, index, src = asarray(x, copy=True), asarray(index), asarray(src)
+    part = beside(result, dim, index, func)
+    if src.ndim:
+        if src.ndim != index.ndim or any(size > most for size, most in zip(index.shape, src.shape, strict=True)):
+            raise ValueError(f"{func}: the index has shape {index.shape}, which does not fit into src of {src.shape}")
+        src = src[tuple(map(slice, index.shape))]
+    from .._ops.selection import key_along_axis
+
+    key = key_along_axis(index, index, axis_of(dim, index.ndim, func))
+    if is_sum:
+        add_at(part, key, src)
+    else:
+        part[key] = src
+    return result
+
+
+def added_at(x, dim, index, source, alpha):
+    """Return a copy with rows added to those of an index, as PyTorch's ``index_add``."""
+    result, source = asarray(x, copy=True), asarray(source)
+    axis = axis_of(dim, result.ndim, "index_add")
+    source = moveaxis(source, axis, 0) if source.ndim else source
+    add_at(
+        moveaxis(result, axis, 0), asarray(index).to(result.device), source if alpha == 1 else multiply(source, alpha)
+    )
+    return result
+
+
+def plus_product(x, a, b, beta, alpha):
+    """Return ``beta * x + alpha * (a @ b)``, as PyTorch's ``addmm``."""
+    product = matmul(a, b)
+    return add(x if beta == 1 else multiply(x, beta), product if alpha == 1 else multiply(product, alpha))
+
+
+def extremes(x, dim, keepdim):
+    """Return the least and the greatest elements, as PyTorch's ``aminmax``."""
+    x = asarray(x)
+    return reduce.min(x, axis=dim, keepdims=keepdim), reduce.max(x, axis=dim, keepdims=keepdim)
+
+
+def deviation(x, dim, correction, keepdim):
+    """Return the standard deviation and the mean, as PyTorch's ``std_mean``."""
+    x = asarray(x)
+    return reduce.std(x, dim, correction=correction, keepdims=keepdim), reduce.mean(x, dim, keepdims=keepdim)
+
+
+def variance(x, dim, correction, keepdim):
+    """Return the variance and the mean, as PyTorch's ``var_mean``."""
+    x = asarray(x)
+    return reduce.var(x, dim, correction=correction, keepdims=keepdim), reduce.mean(x, dim, keepdims=keepdim)
+
+
+def compressed(condition, x, axis, out):
+    """Return the slices along an axis that a mask selects, as NumPy's ``compress``."""
+    x = asarray(x)
+    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
+    from .._ops.positions import flatnonzero
+
+    return take(x, flatnonzero(condition).to(x.device), axis=axis, out=out)
+
+
+def on_indices(function, shape, dtype, kwargs):
+    """Call a function with the indices of a shape, as NumPy's ``fromfunction``: of the default float dtype."""
+    from .._ops.positions import indices
+
+    return function(*indices(shape, zeros(0, dtype=dtype).dtype), **kwargs)
+
+
+def around_differences(x, to_end, to_begin):
+    """Return the differences of neighbours and what NumPy's ``ediff1d`` joins to them, in the dtype of `x`."""
+    from .._ops.nan_reductions import diff
+    from .._ops.selection import line_of
+
+    steps, parts = diff(reshape(asarray(x), (-1,))), []
+    for name, part in (("to_begin", to_begin), (None, steps), ("to_end", to_end)):
+        if part is None:
+            continue
+        part = line_of(part, steps)
+        if not isdtype(result_type(steps, part), _KIND[steps.dtype.kind]):
+            raise TypeError(f"ediff1d: {name} must be of the kind of {steps.dtype}, got {part.dtype}")
+        parts.append(astype(part, steps.dtype, copy=False))
+    return parts
+
+
+_KIND = {"b": "bool", "i": "integral", "u": "integral", "f": "real floating", "c": "complex floating"}
+
+
+def combinations_of(tensors):
+    """Return all combinations of elements of vectors in rows, as PyTorch's ``cartesian_prod``; one vector as it is."""
+    grids = meshgrid(*tensors, indexing="ij")
+    return grids[0] if len(grids) == 1 else reshape(stack(grids, axis=-1), (-1, len(grids)))
+
+
+def first_items(iterable, count):
+    """Return `count` items of an iterable as a list, or all for -1."""
+    count = integer_of(count, "count", "fromiter")
+    items = list(iterable if count < 0 else islice(iterable, count))
+    if len(items) < count:
+        raise ValueError(f"fromiter: expected {count} items, got {len(items)}")
+    return items
+
+
+def joined_shape(x, start_dim, end_dim):
+    """Return the shape of PyTorch's ``flatten``, where several dimensions are one."""
+    shape = asarray(x).shape or (1,)
+    start, end = axis_of(start_dim, len(shape), "flatten"), axis_of(end_dim, len(shape), "flatten")
+    if start > end:
+        raise ValueError(f"flatten: start_dim must not come after end_dim, got {start_dim} and {end_dim}")
+    return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
+
+
+def parted_shape(x, dim, sizes):
+    """Return the shape of PyTorch's ``unflatten``, where one dimension is several; one of them may be -1."""
+    shape = asarray(x).shape
+    axis = axis_of(dim, len(shape), "unflatten")
+    sizes = [integer_of(size, "a size", "unflatten") for size in sizes]
+    known = -prod(sizes) if sizes.count(-1) == 1 else prod(sizes)
+    if -1 in sizes and known > 0 and shape[axis] % known == 0:
+        sizes[sizes.index(-1)] = shape[axis] // known
+    if prod(sizes) != shape[axis] or min(sizes, default=0) < 0:
+        raise ValueError(f"unflatten: sizes {tuple(sizes)} must make the {shape[axis]} elements of dimension {dim}")
+    return (*shape[:axis], *sizes, *shape[axis + 1 :])
+
+
+def ranges_meet(x1, x2):
+    """Test whether the memory from the first to the last byte of two tensors has a byte in common."""
+    x1, x2 = asarray(x1), asarray(x2)
+    if x1.device != x2.device or not x1.size or not x2.size:
+        return False
+    (low1, high1), (low2, high2) = _bytes_of(x1), _bytes_of(x2)
+    return low1 < high2 and low2 < high1
+
+
+def _bytes_of(x):
+    low, high = extent(x.shape, x.strides)
+    bits = x.dtype.bits * x.dtype.lanes
+    return x.data_ptr + low * bits // 8, x.data_ptr - -high * bits // 8
+
+
+def dtype_of_all(arrays):
+    """Return the float or complex dtype that holds several arrays, as NumPy's ``common_type``: float64 of integers."""
+    found = [asarray(array).dtype for array in arrays]
+    if not found or not all(isdtype(dtype, "numeric") for dtype in found):
+        raise TypeError(f"common_type: expected arrays of numbers, got {', '.join(map(str, found)) or 'none'}")
+    return result_type(*(DTYPES["float64"] if isdtype(dtype, "integral") else dtype for dtype in found))
+
+
+def least_dtype(x):
+    """Return the narrowest dtype that holds a number, as NumPy's ``min_scalar_type``; an array has its own."""
+    if not isinstance(x, (bool, int, float, complex)):
+        x = asarray(x)
+        if x.ndim:
+            return x.dtype
+        x = x.item()
+    if isinstance(x, bool):
+        return DTYPES["bool"]
+    if isinstance(x, int):
+        kind, size = ("uint", x.bit_length()) if x >= 0 else ("int", (-x - 1).bit_length() + 1)
+        if size > 64:
+            raise OverflowError(f"min_scalar_type: no dtype holds {first_line(str(x), 80)}")
+        return DTYPES[f"{kind}{max(8, 1 << (size - 1).bit_length() if size else 8)}"]
+    if isinstance(x, complex):
+        return DTYPES["complex64" if _float_bits(x.real) <= 32 >= _float_bits(x.imag) else "complex128"]
+    return DTYPES[f"float{_float_bits(x)}"]
+
+
+def _float_bits(number):
+    """Bits of the narrowest float dtype, of 16 and more, in whose range a number is."""
+    size = abs(number) if isfinite(number) else 0
+    return 16 if size < 65000 else 32 if size < 3.4e38 else 64

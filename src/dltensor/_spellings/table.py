@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 # name | parameters -> result | call | where it is from | arguments of an example
 # Without parameters a name is another one of the same function. `n` and `t` are functions of NumPy and PyTorch, `N`
-# and `T` their methods, which become methods of Tensor. A name that begins with a point is a method only; names without
-# a call are functions here that become methods. tests/test_spelling_rows.py compares each with its origin.
+# and `T` their methods, which become methods of Tensor; `f` are functions of torch.nn.functional. A name that begins
+# with a point is a method only; names without a call are functions here that become methods.
+# tests/test_spelling_rows.py compares each with its origin.
 _ROWS = """
 absolute     |                           | abs            | ntT  | x
 arccos       |                           | acos           | ntT  | small
@@ -41,9 +42,22 @@ isposinf     | x, /, out=None            | equal(x, inf, out=out) | ntT | specia
 isneginf     | x, /, out=None            | equal(x, -inf, out=out) | ntT | special
 iscomplex    | x, /                      | not_equal(imag(x), 0) | n | z
 isreal       | x, /                      | equal(imag(x), 0) | ntT | z
+divmod       | x1, x2, / -> tuple of Tensor | (floor_divide(x1, x2), remainder(x1, x2)) | n | i2, 2
+addcmul      | x, t1, t2, /, *, value=1  | add(x, multiply(multiply(t1, t2), value)) | tT | x, y, y, value=0.5
+addcdiv      | x, t1, t2, /, *, value=1  | add(x, multiply(divide(t1, t2), value)) | tT | x, y, positive, value=0.5
+addmm        | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | four, x, square, alpha=2
+addmv        | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | four, square, four, beta=2
+baddbmm      | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | cube, cube, cube, alpha=2
+leaky_relu   | x, /, negative_slope=0.01 | where(greater(x, 0), x, multiply(x, negative_slope)) | f | x, 0.1
+elu          | x, /, alpha=1.0           | where(greater(x, 0), x, multiply(expm1(x), alpha)) | f | x, 0.5
+silu         | x, /                      | multiply(x, sigmoid(x)) | f | x
+logsigmoid   | x, /                      | negative(softplus(negative(x))) | f | x
 lerp         | x, end, weight, /         | add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
 amax         |                           | max            | n    | x, 1
 amin         |                           | min            | n    | x, 1
+aminmax      | x, /, *, dim=None, keepdim=False -> tuple of Tensor | extremes(x, dim, keepdim) | tT | x, dim=1
+std_mean|x, dim=None, *, correction=1, keepdim=False -> tuple of Tensor|deviation(x, dim, correction, keepdim)|t|x, 1
+var_mean|x, dim=None, *, correction=1, keepdim=False -> tuple of Tensor|variance(x, dim, correction, keepdim)|t|x, 1
 .amax        | x, dim=None, keepdim=False | max(x, axis=dim, keepdims=keepdim) | T | x, 1
 .amin        | x, dim=None, keepdim=False | min(x, axis=dim, keepdims=keepdim) | T | x, 1
 concatenate  |                           | concat         | nt   | (x, y), 1
@@ -60,12 +74,28 @@ broadcast_tensors |                      | broadcast_arrays | t  | x, four
 repeat_interleave |                      | repeat         | tT   | x, 2, 1
 index_select | x, dim, index, /, *, out=None | take(x, index, axis=dim, out=out) | tT | x, 1, index
 masked_select | x, mask, /               | asarray(x)[asarray(mask)] | tT | x, mask
+extract      | condition, x, /           | take(ravel(x), flatnonzero(condition)) | n | mask, x
+compress     | condition, x, /, axis=None, out=None | compressed(condition, x, axis, out) | n | [0, 1, 1], x, 0
+ediff1d      | x, /, to_end=None, to_begin=None | concat(around_differences(x, to_end, to_begin)) | n | x, [7.0], 9.0
+scatter      | x, dim, index, src, /     | scattered(x, dim, index, src, False) | tT | x, 1, index3, y
+scatter_add  | x, dim, index, src, /     | scattered(x, dim, index, src, True) | tT | x, 1, index2, y
+index_add    | x, dim, index, source, /, *, alpha=1 | added_at(x, dim, index, source, alpha) | tT | x, 1, index, two
 masked_fill  | x, mask, value, /         | where(mask, value, x) | tT | x, mask, 2.0
 inner        | x1, x2, /                 | tensordot(x1, x2, axes=((-1,), (-1,))) | ntT | x, y
 vdot         | x1, x2, /                 | vecdot(asarray(x1).ravel(), asarray(x2).ravel()) | ntT | zv, zv
 mm           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | square, square
 bmm          | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | cube, cube
 mv           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | x, four
+cartesian_prod | *tensors               | combinations_of(tensors) | t | v, four
+fromfunction | function, shape, /, *, dtype=None, **kwargs|on_indices(function, shape, dtype, kwargs) | n | pow, (3, 4)
+fromiter | iterable, /, dtype, count=-1 | asarray(first_items(iterable, count), dtype=dtype) | n | iter([1, 2]), float64
+msort        | x, /                      | sort(x, axis=0) | tT | x
+trapz        |                           | trapezoid      | t    | x
+flatten      | x, /, start_dim=0, end_dim=-1 | reshape(x, joined_shape(x, start_dim, end_dim)) | t | cube, 1
+unflatten    | x, dim, sizes, /          | reshape(x, parted_shape(x, dim, sizes)) | tT | x, 1, (2, -1)
+may_share_memory | x1, x2, / -> bool     | ranges_meet(x1, x2) | n | x, x
+common_type  | *arrays -> DType          | dtype_of_all(arrays) | n | i, x
+min_scalar_type | x, / -> DType          | least_dtype(x) | n | 300
 identity     | n, /, dtype=None          | eye(n, dtype=dtype) | n | 3
 promote_types |                          | result_type    | nt   | float32, float64
 array_equiv  | x1, x2, /  -> bool        | bool(all(equal(x1, x2))) | n | x, x
@@ -129,7 +159,10 @@ trace        |                           |                | NT   | square
 argsort      |                           |                | NT   | x, 1
 exp2 sinc angle relu sigmoid |           |                | T    | x
 nan_to_num   |                           |                | T    | special
-fmod fmax fmin heaviside |               |                | T    | x, y
+frexp        |                           |                | T    | special
+ldexp gcd lcm |                          |                | T    | i, i2
+diag_embed   |                           |                | T    | x
+fmod fmax fmin heaviside logaddexp2 |               |                | T    | x, y
 nanquantile  |                           |                | T    | x, 0.5
 cov corrcoef |                           |                | T    | x
 row_stack    |                           | vstack         | t    | (x, y)
