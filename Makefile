@@ -62,7 +62,7 @@ test-peers: $(VENV)/peers install  # tests that need torch, jax, tvm-ffi, metate
 PUBLIC := dlpack.py foreign_operands.py operand_lifetime.py torch_ownership.py protocols.py numpy_functions.py peers.py
 test-public: $(VENV)/peers install  # tests of the exchange without fields of other libraries' structs
 	DLTENSOR_TORCH=public DLTENSOR_NUMPY=public $(RUN) -m pytest $(addprefix tests/test_,$(PUBLIC))
-test-clients: $(VENV)/clients $(VENV)/light install  # SciPy, scikit-learn and einops.array_api with tensors of dltensor
+test-clients: $(VENV)/clients $(VENV)/light install  # SciPy, scikit-learn and einops with tensors of dltensor
 	SCIPY_ARRAY_API=1 $(RUN) -m pytest tests/clients
 test-conformance: $(VENV)/light install  # every check of the conformance suite on a defect planted for it
 	$(TEST) tests/conformance

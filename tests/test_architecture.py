@@ -33,7 +33,7 @@ ORDER = [
     ["native/opaque"],
     ["_core"],
     ["_ops"],
-    ["checks", "cuda", "debug", "fft", "io", "layout", "linalg", "opaque", "random", "shared", "typing"],
+    ["checks", "cuda", "debug", "einops", "fft", "io", "layout", "linalg", "opaque", "random", "shared", "typing"],
     ["_spellings"],
     ["__init__"],
     ["_tools"],
