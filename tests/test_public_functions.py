@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dltensor as dl
@@ -108,3 +109,11 @@ def test_signatures_are_those_of_the_definitions(signature):
     exec(f"def f{signature}: pass", space)
     assert public_functions.signature(ast.parse(f"def f{signature}: pass").body[0]) == signature
     assert text_signature(space["f"]) == signature
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if hasattr(np, name)])
+def test_arguments_may_be_passed_by_the_names_that_numpy_has(name):
+    theirs = list(inspect.signature(getattr(np, name)).parameters.values())[1:]
+    by_name = {one.name for one in theirs if one.kind is not one.POSITIONAL_ONLY}
+    ours = list(inspect.signature(getattr(dl, name)).parameters.values())[1:]
+    assert [one.name for one in ours if one.kind is one.POSITIONAL_ONLY and one.name in by_name] == []

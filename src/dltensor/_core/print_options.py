@@ -150,5 +150,5 @@ class printoptions:
         self._tokens.append(_context.set(_changed(*self._arguments)))
         return get_printoptions()
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, *error):
         _context.reset(self._tokens.pop())

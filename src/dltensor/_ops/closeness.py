@@ -77,7 +77,7 @@ def _close(a, b, rtol, atol, equal_nan, out):
     return ops.logical_or(same, near, out=out)
 
 
-def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
+def isclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     """Test which elements of two tensors are equal within a tolerance: ``abs(a - b) <= atol + rtol * abs(b)``.
 
     The tolerance is computed in float64. Infinities are close to themselves only.
@@ -132,7 +132,7 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     return result
 
 
-def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Test whether all elements of two tensors are equal within a tolerance, as `isclose` has it.
 
     Parameters

@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def interp(x, xp, fp, /, left=None, right=None):
+def interp(x, /, xp, fp, left=None, right=None):
     """Return values of a function by linear interpolation between points.
 
     Parameters
@@ -216,7 +216,7 @@ def _products(a, v, mode, func):
     return vecdot(ops.conj(v) if isdtype(dtype, "complex floating") else v, sliding_window_view(a, m))
 
 
-def convolve(a, v, /, mode="full"):
+def convolve(a, /, v, mode="full"):
     """Return the convolution of two vectors; sums of real products are exact and rounded once.
 
     Parameters
@@ -253,7 +253,7 @@ def convolve(a, v, /, mode="full"):
     return _products(a, flip(v), mode, "convolve")
 
 
-def correlate(a, v, /, mode="valid"):
+def correlate(a, /, v, mode="valid"):
     """Return the cross-correlation of two vectors; sums of real products are exact and rounded once.
 
     Parameters

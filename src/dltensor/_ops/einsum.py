@@ -381,7 +381,7 @@ def outer(x1, x2, /, *, out=None):
     return written(multiply(a[:, None], b[None, :]), out, "outer")
 
 
-def kron(a, b, /, *, out=None):
+def kron(a, /, b, *, out=None):
     """Return the Kronecker product: a block of `b` times each element of `a`.
 
     Parameters

@@ -93,7 +93,7 @@ def atleast_3d(*arrays):
     )
 
 
-def swapaxes(x, axis1, axis2, /):
+def swapaxes(x, /, axis1, axis2):
     """Return a view with two dimensions interchanged.
 
     Parameters
@@ -347,7 +347,7 @@ def _joined(blocks, ndim, axis):
     return reshape(x, (1,) * (ndim - x.ndim) + x.shape).copy()
 
 
-def append(x, values, /, axis=None):
+def append(x, /, values, axis=None):
     """Join values to the end of an array: a copy.
 
     Parameters
@@ -416,14 +416,14 @@ def _line_of(x, axis, func):
     return x, axis_of(axis, x.ndim, func)
 
 
-def delete(x, at, /, axis=None):
+def delete(x, /, obj, axis=None):
     """Return a copy without the elements at positions along an axis.
 
     Parameters
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    at : int, slice or sequence of int
+    obj : int, slice or sequence of int
         Positions, or a mask along the axis.
     axis : int, optional
         Dimension; None takes the elements in C order.
@@ -451,17 +451,17 @@ def delete(x, at, /, axis=None):
     """
     x, along = _line_of(x, axis, "delete")
     size = x.shape[along]
-    return x[(slice(None),) * along + (_all_but(_positions(at, size, "delete"), size),)]
+    return x[(slice(None),) * along + (_all_but(_positions(obj, size, "delete"), size),)]
 
 
-def insert(x, at, values, /, axis=None):
+def insert(x, /, obj, values, axis=None):
     """Return a copy with values inserted before positions along an axis.
 
     Parameters
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    at : int, slice or sequence of int
+    obj : int, slice or sequence of int
         Positions in `x`.
     values : array_like or number
         Broadcast to the shape of what is inserted, and converted to the dtype of `x`.
@@ -493,10 +493,10 @@ def insert(x, at, values, /, axis=None):
     """
     x, along = _line_of(x, axis, "insert")
     size, values = x.shape[along], asarray(values)
-    before = _positions(at, size, "insert")
+    before = _positions(obj, size, "insert")
     if before.size == 1:  # all values go there
         values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
-        if not isinstance(at, slice) and asarray(at).ndim == 0:
+        if not isinstance(obj, slice) and asarray(obj).ndim == 0:
             values = moveaxis(values, 0, along)
         before = repeat(before, values.shape[along])
     order = argsort(before)
@@ -525,10 +525,10 @@ _MOST_EMPTY_PARTS = 65536  # more are a wrong number, which memory would be fill
 def _split(x, sections, axis, equal, func):
     x = asarray(x)
     axis = axis_of(axis, x.ndim, func)
-    size, places = x.shape[axis], sequence_of(sections, "sections", func)
+    size, places = x.shape[axis], sequence_of(sections, "indices_or_sections", func)
     if places is not None:
         return _parts(x, [integer_of(one, "a position", func) for one in places], axis)
-    count = integer_of(sections, "sections", func)
+    count = integer_of(sections, "indices_or_sections", func)
     if count < 1 or (equal and size % count):
         raise ValueError(f"{func}: axis {axis} of {size} elements has no {count} equal parts; use array_split")
     if count > size + _MOST_EMPTY_PARTS:
@@ -538,14 +538,14 @@ def _split(x, sections, axis, equal, func):
     return _parts(x, ends, axis)
 
 
-def split(x, sections, /, axis=0):
+def split(x, /, indices_or_sections, axis=0):
     """Split along an axis: in a number of equal parts, or at positions.
 
     Parameters
     ----------
     x : array_like
         Tensor, or any object that supports DLPack.
-    sections : int or sequence of int
+    indices_or_sections : int or sequence of int
         Number of parts, or the positions at which parts after the first begin. PyTorch's ``split`` takes sizes of
         parts: that is the method `Tensor.split`.
     axis : int, default 0
@@ -574,16 +574,16 @@ def split(x, sections, /, axis=0):
     >>> [part.tolist() for part in dl.split(dl.arange(6), 3)]
     [[0, 1], [2, 3], [4, 5]]
     """
-    return _split(x, sections, axis, True, "split")
+    return _split(x, indices_or_sections, axis, True, "split")
 
 
-def array_split(x, sections, /, axis=0):
+def array_split(x, /, indices_or_sections, axis=0):
     """Split along an axis: in a number of parts of nearly equal size, or at positions.
 
     Parameters
     ----------
     {split: x}
-    sections : int or sequence of int
+    indices_or_sections : int or sequence of int
         Number of parts, the first of which are longer by one where they cannot be equal, or the positions at which
         parts after the first begin.
     {split: axis}
@@ -606,15 +606,15 @@ def array_split(x, sections, /, axis=0):
     >>> [part.tolist() for part in dl.array_split(dl.arange(5), 3)]
     [[0, 1], [2, 3], [4]]
     """
-    return _split(x, sections, axis, False, "array_split")
+    return _split(x, indices_or_sections, axis, False, "array_split")
 
 
-def vsplit(x, sections, /):
+def vsplit(x, /, indices_or_sections):
     """Split along the first dimension, as `split` does.
 
     Parameters
     ----------
-    {split: x, sections}
+    {split: x, indices_or_sections}
 
     {split: Returns, Raises}
 
@@ -627,15 +627,15 @@ def vsplit(x, sections, /):
     >>> [part.tolist() for part in dl.vsplit([[1, 2], [3, 4]], 2)]
     [[[1, 2]], [[3, 4]]]
     """
-    return _split(x, sections, 0, True, "vsplit")
+    return _split(x, indices_or_sections, 0, True, "vsplit")
 
 
-def hsplit(x, sections, /):
+def hsplit(x, /, indices_or_sections):
     """Split along the second dimension, or vectors along their one, as `split` does.
 
     Parameters
     ----------
-    {split: x, sections}
+    {split: x, indices_or_sections}
 
     {split: Returns, Raises}
 
@@ -649,15 +649,15 @@ def hsplit(x, sections, /):
     [[[1], [3]], [[2], [4]]]
     """
     x = asarray(x)
-    return _split(x, sections, 0 if x.ndim == 1 else 1, True, "hsplit")
+    return _split(x, indices_or_sections, 0 if x.ndim == 1 else 1, True, "hsplit")
 
 
-def dsplit(x, sections, /):
+def dsplit(x, /, indices_or_sections):
     """Split along the third dimension, as `split` does.
 
     Parameters
     ----------
-    {split: x, sections}
+    {split: x, indices_or_sections}
 
     {split: Returns, Raises}
 
@@ -670,7 +670,7 @@ def dsplit(x, sections, /):
     >>> [part.shape for part in dl.dsplit(dl.zeros((1, 1, 4)), 2)]
     [(1, 1, 2), (1, 1, 2)]
     """
-    return _split(x, sections, 2, True, "dsplit")
+    return _split(x, indices_or_sections, 2, True, "dsplit")
 
 
 def chunk(x, chunks, /, axis=0):

@@ -245,7 +245,7 @@ def lexsort(keys, /, axis=-1):
     return order
 
 
-def partition(x, kth, /, axis=-1):
+def partition(x, /, kth, axis=-1):
     """Return the elements along an axis so that those at places are where sorting puts them: all are sorted.
 
     Parameters
@@ -283,7 +283,7 @@ def partition(x, kth, /, axis=-1):
     return sort(_checked_places(x, kth, axis, "partition"), axis=axis)
 
 
-def argpartition(x, kth, /, axis=-1):
+def argpartition(x, /, kth, axis=-1):
     """Return the indices of `partition`: those of all elements in order.
 
     {partition: Parameters}
@@ -316,7 +316,7 @@ def _checked_places(x, kth, axis, func):
     return x
 
 
-def digitize(x, bins, /, right=False):
+def digitize(x, /, bins, right=False):
     """Return the number of the bin of each element.
 
     Parameters

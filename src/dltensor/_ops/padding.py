@@ -48,7 +48,7 @@ def _sources(size, before, after, mode):
     return ops.minimum(at, ops.subtract(last, at))
 
 
-def pad(x, pad_width, /, mode="constant", *, constant_values=0):
+def pad(x, /, pad_width, mode="constant", *, constant_values=0):
     """Add elements around an array.
 
     Parameters

@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def percentile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=None):
+def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return percentiles along axes: quantiles of a hundredth of `q`.
 
     Parameters
@@ -60,7 +60,7 @@ def _hundredth(q):
     return ops.divide(asarray(q, dtype="float64"), 100.0)
 
 
-def nanquantile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=None):
+def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return quantiles along axes of the elements that are not NaN.
 
     {quantiles.quantile: Parameters}
@@ -99,7 +99,7 @@ def nanquantile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=No
     return reshape(result, plain.shape)
 
 
-def nanpercentile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=None):
+def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return percentiles along axes of the elements that are not NaN.
 
     {percentile: Parameters}

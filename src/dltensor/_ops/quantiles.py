@@ -166,7 +166,7 @@ def median(x, /, axis=None, *, keepdims=False, dtype=None):
     return reshape(result, kept) if keepdims else result
 
 
-def quantile(x, q, /, axis=None, *, keepdims=False, method="linear", dtype=None):
+def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return quantiles along axes.
 
     The place of a quantile in the order is a float64; what lies between two elements is exact, and rounded once.
@@ -448,7 +448,7 @@ def _count_points(sample, bins, limits, density, weights, func):
     return counts, tuple(edges)
 
 
-def histogram2d(x, y, /, bins=10, range=None, density=False, weights=None):
+def histogram2d(x, /, y, bins=10, range=None, density=False, weights=None):
     """Count points in a plane between edges.
 
     Parameters

@@ -28,7 +28,7 @@ def tensor_to_write(x, func):
     return x
 
 
-def put_along_axis(x, indices, values, /, axis=-1):
+def put_along_axis(x, /, indices, values, axis=-1):
     """Write values to places along an axis, which `argsort` and `argmax` give.
 
     Parameters
@@ -186,7 +186,7 @@ def _masked(x, mask, values, func):
     return at, values
 
 
-def place(x, mask, values, /):
+def place(x, /, mask, values):
     """Write values, in order and again from the first one, to the elements that a mask selects.
 
     Parameters
@@ -225,7 +225,7 @@ def place(x, mask, values, /):
         x[unravel_index(at, x.shape)] = values[ops.remainder(arange(at.size).to(values.device), values.size)]
 
 
-def putmask(x, mask, values, /):
+def putmask(x, /, mask, values):
     """Write values to the elements that a mask selects: to each the value at its position, again from the first one.
 
     {place: Parameters, Raises}
@@ -250,7 +250,7 @@ def putmask(x, mask, values, /):
         x[unravel_index(at, x.shape)] = values[ops.remainder(at, values.size)]
 
 
-def choose(index, choices, /, out=None, mode="raise"):
+def choose(index, /, choices, out=None, mode="raise"):
     """Return for each element the one of several arrays that an integer names.
 
     Parameters
@@ -380,7 +380,7 @@ def piecewise(x, conditions, functions, /, *args, **kwargs):
     return reshape(result, shape)
 
 
-def apply_along_axis(function, axis, x, /, *args, **kwargs):
+def apply_along_axis(function, /, axis, x, *args, **kwargs):
     """Call a function for each line of elements along an axis, and join its results.
 
     Parameters

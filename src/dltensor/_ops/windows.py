@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def logspace(start, stop, /, num=50, *, endpoint=True, base=10.0, dtype=None):
+def logspace(start, stop, num=50, *, endpoint=True, base=10.0, dtype=None):
     """Return numbers whose logarithms are evenly spaced.
 
     Parameters
@@ -57,7 +57,7 @@ def logspace(start, stop, /, num=50, *, endpoint=True, base=10.0, dtype=None):
     return astype(ops.pow(float(base), exponents), "float32" if dtype is None else dtype)
 
 
-def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None):
+def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
     """Return numbers of a geometric sequence.
 
     Parameters
