@@ -15,6 +15,7 @@ OF_THE_PROCESS = {
     "live_blocks": "counts the memory of all threads",
     "live_bytes": "counts the memory of all threads",
     "set_cache_limit": "changes the cache of all threads",
+    "set_default_dtype": "changes the default dtype of all threads",
     "set_num_threads": "changes the threads of the engine",
     "os.environ": "changes the environment",
     "redirect_stdout": "replaces sys.stdout",

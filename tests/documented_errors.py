@@ -441,6 +441,8 @@ ROWS = [
     ("ValueError", lambda f: f(1, READ_ONLY), "fill"),
     ("ValueError", lambda f: f(READ_ONLY, 1), "Tensor.fill"),
     ("TypeError", lambda f: f("a"), "as_dtype DType"),
+    ("TypeError", lambda f: f("a"), "set_default_dtype default_dtype"),
+    ("ValueError", lambda f: f("int8"), "set_default_dtype default_dtype"),
     ("TypeError", lambda f: f(1.5), "Device as_device"),
     ("ValueError", lambda f: f(np.dtype(">f4")), "as_dtype"),
     ("ValueError", lambda f: f("gpu"), "as_device Device"),

@@ -412,7 +412,7 @@ RAISES_NOTHING = {
     "shared": {"release_unreceived"},
     "": {"DataTypeCode", "DeviceType", "Flags", "ConformanceWarning", "DeviceError", "LinAlgError", "cpu_features",
          "empty_cache",
-         "inspect", "num_threads"},
+         "get_default_dtype", "inspect", "num_threads"},
 }  # fmt: skip
 CALLABLES = [
     (module, name)

@@ -289,6 +289,8 @@ except dl.DeviceError as error:
         ("DLTENSOR_CACHE_BYTES", "-1", "a whole number from 0 to 9223372036854775807"),
         ("DLTENSOR_CACHE_BYTES", "9" * 30, "a whole number from 0 to 9223372036854775807"),
         ("DLTENSOR_NO_EXCHANGE_API", "maybe", "0 or 1"),
+        ("DLTENSOR_DEFAULT_DTYPE", "double", "float32 or float64"),
+        ("DLTENSOR_DEFAULT_DTYPE", "float16", "float32 or float64"),
     ],
 )
 def test_a_variable_that_says_nothing_usable_is_ignored_with_one_line(variable, value, expected):
@@ -309,6 +311,8 @@ def test_a_variable_that_says_nothing_usable_is_ignored_with_one_line(variable, 
         {"DLTENSOR_CACHE_BYTES": "0"},
         {"DLTENSOR_NO_EXCHANGE_API": "1"},
         {"DLTENSOR_NO_EXCHANGE_API": "0"},
+        {"DLTENSOR_DEFAULT_DTYPE": "float64"},
+        {"DLTENSOR_DEFAULT_DTYPE": "float32"},
         {"DLTENSOR_CPU": "", "DLTENSOR_NUM_THREADS": "", "DLTENSOR_CACHE_BYTES": "", "DLTENSOR_NO_EXCHANGE_API": ""},
     ],
 )

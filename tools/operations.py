@@ -23,7 +23,7 @@ rows of [`ops.h`](../src/dltensor/native/ops/elementwise/ops.h); do not edit it.
 Every function takes any DLPack object or a Python number for each operand. It broadcasts and promotes the operands and
 accepts `out=`. Functions marked *saturating* also accept `saturate=True`: the operands have one dtype, and the exact
 result is rounded half to even and clamped to the range of that dtype. Functions that take only floats convert integers
-and bools to float32.
+and bools to the default dtype, which is float32 unless `set_default_dtype` chose float64.
 
 ## Type promotion
 - Operands of one kind (bool, integer, float, complex) are promoted as in the array API: int8 with uint8 gives int16,
@@ -31,8 +31,9 @@ and bools to float32.
 - Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 with
   float64.
 - A Python number counts by its kind only. If no tensor has that kind or a higher one, the result has the default dtype
-  of the kind: float32 or complex64. A number outside an integer dtype raises OverflowError; a float beyond the range of
-  a float dtype is infinity, as in NumPy. Comparisons and the bounds of `clip` use its exact value.
+  of the kind: float32 or complex64, unless `set_default_dtype` chose float64. A number outside an integer dtype raises
+  OverflowError; a float beyond the range of a float dtype is infinity, as in NumPy. Comparisons and the bounds of
+  `clip` use its exact value.
 - Comparisons, `isin`, `searchsorted` and `array_equal` compare tensors of different dtypes by exact value: int64 with
   uint64, and 2^53 + 1 with the float64 2^53.
 - `out=` may have the dtype of the result, or a dtype of the same or a higher kind, to which the result is converted.
@@ -106,8 +107,9 @@ Tensor float32 [1.0, 2.0]
 REDUCTION_RESULTS = {
     "wide": "its dtype; int64 or uint64 for bool and integers",
     "same": "its dtype",
-    "real": "its dtype; float64 for integers of 32 and 64 bits, float32 for narrower ones and bool",
-    "part": "its dtype; real for complex, float64 for integers of 32 and 64 bits, float32 for narrower ones and bool",
+    "real": "its dtype; float64 for integers of 32 and 64 bits, the default dtype for narrower ones and bool",
+    "part": "its dtype; real for complex, float64 for integers of 32 and 64 bits, the default dtype for narrower ones "
+    "and bool",
     "mask": "bool",
     "index": "int64",
 }

@@ -9,6 +9,7 @@ from ._core import (
 from ._core import naming as _naming
 from ._core.arrow import from_arrow
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
+from ._core.default_dtype import default_dtype, get_default_dtype, set_default_dtype
 from ._core.lazy_modules import lazy_module as _lazy_module
 from ._core.memory import empty_cache, set_cache_limit
 from ._core.print_options import get_printoptions, printoptions, set_printoptions
@@ -155,6 +156,7 @@ __all__ = [
     "cumulative_sum",
     "data_ptr",
     "debug",
+    "default_dtype",
     "distributed",
     "dot",
     "e",
@@ -172,6 +174,7 @@ __all__ = [
     "full",
     "full_like",
     "gemm",
+    "get_default_dtype",
     "get_printoptions",
     "help",
     "iinfo",
@@ -206,6 +209,7 @@ __all__ = [
     "roll",
     "searchsorted",
     "set_cache_limit",
+    "set_default_dtype",
     "set_num_threads",
     "set_printoptions",
     "shared",

@@ -193,6 +193,9 @@ def making_and_rearranging(t: dl.Tensor) -> None:
 def modules(t: dl.Tensor) -> None:
     assert_type(dl.layout.contiguous_strides((2, 3), order="F"), tuple[int, ...])
     assert_type(dl.layout.coalesce((2, 3), [(3, 1)]), tuple[tuple[int, ...], tuple[tuple[int, ...], ...]])
+    with dl.default_dtype("float64"):
+        assert_type(dl.get_default_dtype(), dl.DType)
+    assert_type(dl.default_dtype(dl.float32)(len)([]), int)
     info = dl.__array_namespace_info__()
     assert_type(info.default_dtypes(), dict[str, dl.DType])
     assert_type(dl.finfo(t).eps, float)

@@ -25,6 +25,12 @@ class DType:
 class Device:
     def __new__(cls, type: DeviceLike | str | int, id: int | None = None) -> Device: ...
 
+# -- _core/default_dtype
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+class default_dtype:
+    def __call__(self, function: _F, /) -> _F: ...
+
 # -- _core/tensor
 class Tensor:
     # No argument has that type, so that checkers refuse the call: tensors are made by functions.

@@ -13,6 +13,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .buffers cimport take_buffer, take_interface
+from .default_dtype cimport default_real
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, COLUMN, CUDA_ARRAY_INTERFACE, MASKED, NDARRAY, NONE,
                       PROTOCOL, TABLE, ImportedTensor, TypeEntry, adopt_object, borrow_table,
                       cached_entry, check_mask, check_tensor, classify_type, entry_of, import_managed, import_tensor,
@@ -22,7 +23,7 @@ from .interop.numpy cimport import_numpy, is_new_array
 from .interop.torch cimport import_plain, is_lazy
 from .native cimport (MAX_DIMS, computed_types, export_managed, find_type, numel, promote, release, type_bool,
                       type_complex64, type_float32, type_int64, type_table)
-from .scalars cimport plain_number, promote_number, shown, store_exact, store_python
+from .scalars cimport kind_order, plain_number, promote_number, shown, store_exact, store_python
 from .signals cimport check_signals
 from .allocation cimport is_packed
 from .shapes cimport as_tuple, read_shape
@@ -136,8 +137,8 @@ cdef str _EXPECTED = ("numbers, nested sequences of numbers, or an object with _
 cdef inline void _add_number(NumberTypes* types, int type_) noexcept:
     if types.number < 0:
         types.number = type_
-    elif types.number != type_:
-        types.number = promote_number(types.number, type_)
+    elif types.number != type_ and kind_order(type_) > kind_order(types.number):
+        types.number = type_
 
 
 cdef object _typed_number(object x, NumberTypes* types, str func, str expected):
@@ -191,10 +192,10 @@ cdef int _add_type(NumberTypes* types, int type_, str func) except -1:
 
 
 cdef DLDataType _common_type(const NumberTypes* types, str func) except *:
-    """The dtype of typed scalars and Python numbers together; float32 where there are none."""
+    """The dtype of typed scalars and Python numbers together; the default dtype where there are none."""
     cdef int joined
     if types.number < 0:
-        return type_table[type_float32 if types.typed < 0 else types.typed].dtype
+        return type_table[default_real() if types.typed < 0 else types.typed].dtype
     joined = promote_number(types.typed, types.number)
     if joined < 0:
         raise TypeError(f"{func}: {type_table[types.typed].name.decode()} and a number of "
@@ -505,7 +506,8 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         number, or nested sequences of numbers.
     dtype : dtype_like, optional
         Element type. By default that of `obj`, also of a NumPy scalar. In sequences the dtypes of typed scalars and of
-        arrays of 0 dimensions promote; Python numbers alone become bool, int64, float32 or complex64.
+        arrays of 0 dimensions promote; Python numbers alone become bool, int64, `get_default_dtype` or the
+        complex dtype of its width.
     device : device_like, optional
         Device of the result; None leaves the data where it is.
     copy : bool, optional
@@ -791,8 +793,8 @@ def empty(shape, dtype=None, *, device=None):
     ----------
     shape : int or sequence of int
         Shape of the tensor.
-    dtype : dtype_like, default float32
-        Element type.
+    dtype : dtype_like, optional
+        Element type; by default `get_default_dtype`, float32 unless another one was chosen.
     device : device_like, default "cpu"
         Device of the tensor.
 
@@ -840,7 +842,7 @@ cdef Tensor as_tensor(object x):
 cdef Tensor _new_for(str func, shape, dtype, device, bint zeros):
     cdef int64_t extents[MAX_DIMS]
     cdef int ndim = read_shape(shape, extents, func)
-    cdef DLDataType value = type_table[type_float32].dtype if dtype is None else read_dtype(dtype, func)
+    cdef DLDataType value = type_table[default_real()].dtype if dtype is None else read_dtype(dtype, func)
     cdef DLDevice place = DLDevice(kDLCPU, 0) if device is None else read_device(device, func)
     if zeros:
         return new_zeros(ndim, extents, value, place, func)

@@ -3,7 +3,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
-from .native cimport BOOLEAN, REAL, SIGNED, UNSIGNED, Kind, Scalar, promote, type_table
+from .native cimport BOOLEAN, REAL, SIGNED, UNSIGNED, Kind, Scalar, type_table
 from .types cimport DLDataType, DLTensor
 
 cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str func)
@@ -14,17 +14,12 @@ cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offse
 cdef tuple integer_range(bint signed, object bits)
 cpdef object plain_number(object value, str func, str expected=*)
 cdef str shown(object number)
+cdef int promote_number(int type, int number) noexcept
 
 cdef inline int kind_order(int type) noexcept:
     """bool 0, integers 1, floats 2, complex 3: how promotion climbs."""
     cdef Kind kind = type_table[type].kind
     return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
-
-cdef inline int promote_number(int type, int number) noexcept:
-    """The dtype of operands of dtype `type` (-1: there are none) and a number with the default dtype `number`."""
-    if type >= 0 and kind_order(number) <= kind_order(type):
-        return type
-    return number if type < 0 else promote(type, number)
 
 cdef inline bint store_exact(object x, int type, void* element) noexcept:
     """Make a number an element of an arithmetic dtype where that is exact, or rounded once; else False."""

@@ -10,10 +10,12 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport isinf, isnan
 from libc.string cimport memcpy
 
+from .default_dtype cimport default_real
 from .dlpack cimport MASKED, check_mask, entry_of
 from .indexing cimport stepped
 from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, computed_types, find_type,
-                      load_scalar, store_scalar, type_float32, type_float64, type_int64, type_table)
+                      load_scalar, promote, store_scalar, type_complex64, type_complex128, type_float32, type_float64,
+                      type_int64, type_table)
 from .signals cimport check_signals
 from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 
@@ -149,6 +151,21 @@ cdef str shown(object number):
     if isinstance(number, int) and number.bit_length() > 256:
         return f"an integer of {number.bit_length()} bits"
     return f"{number}"
+
+
+cdef int promote_number(int type, int number) noexcept:
+    """The dtype of operands of dtype `type` (-1: there are none) and a number, where `number` stands for its kind.
+
+    float32 stands for the default dtype of floats and complex64 for that of complex numbers. Beside floats, complex
+    numbers take their width.
+    """
+    if type >= 0 and kind_order(number) <= kind_order(type):
+        return type
+    if number == type_float32:
+        number = default_real()
+    elif number == type_complex64 and (type < 0 or kind_order(type) < 2) and default_real() == type_float64:
+        number = type_complex128
+    return number if type < 0 else promote(type, number)
 
 
 cdef str _type_name(object value):

@@ -759,7 +759,7 @@ def as_dtype(x: DTypeLike | str, str where="as_dtype"):
         A DType, its name, NumPy's names for it (``"f4"``, ``"<f4"``, ``"double"``), a NumPy, ml_dtypes, torch or jax
         dtype or scalar type, a number type of ctypes or Python, or any object with ``__dlpack_data_type__``. Python's
         ``float`` is float64, ``int`` int64 and ``complex`` complex128, as in NumPy and torch; tensors made from Python
-        numbers without a dtype are float32, int64 and complex64.
+        numbers without a dtype have `get_default_dtype`, int64 and the complex dtype of its width.
     where : str, default "as_dtype"
         Name of the function in error messages.
 

@@ -3,6 +3,7 @@
 
 import sys
 
+from .._core.default_dtype import get_default_dtype
 from .._core.foreign_text import quoted
 from .._core.layout import MOST_DIMENSIONS
 from .._core.types import COMPUTED, DTYPES, Device, as_device
@@ -27,9 +28,10 @@ class NamespaceInfo:
     def default_dtypes(self, *, device=None):
         """Return the dtypes of new tensors by kind."""
         self._check(device)
+        real = get_default_dtype()
         return {
-            "real floating": DTYPES["float32"],
-            "complex floating": DTYPES["complex64"],
+            "real floating": real,
+            "complex floating": DTYPES[f"complex{2 * real.bits}"],
             "integral": DTYPES["int64"],
             "indexing": DTYPES["int64"],
         }

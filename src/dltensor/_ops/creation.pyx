@@ -4,6 +4,7 @@
 from libc.stdint cimport int64_t
 
 from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
+from .._core.default_dtype cimport default_real
 from .._core.indexing cimport Place, integer_of
 from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, type_float32, type_int64, type_table
 from .._core.scalars cimport plain_number, store_element
@@ -21,9 +22,15 @@ from .._core.views import as_strided, move_for, write_spaced
 from .casting import where as choose
 from .manipulation import with_bytes
 
-cdef object _float32 = DTYPES["float32"]
 cdef object _HALF = 1 << 63           # beyond the largest int64
 cdef object _LOW = (1 << 64) - 1      # the bits that are kept
+
+
+cdef object _float32 = DTYPES["float32"]
+cdef object _float64 = DTYPES["float64"]
+
+cdef inline object _default_real():
+    return _float32 if default_real() == type_float32 else _float64
 
 
 def zeros(shape, dtype=None, *, device=None):
@@ -33,8 +40,9 @@ def zeros(shape, dtype=None, *, device=None):
     ----------
     shape : int or sequence of int
         Shape of the tensor.
-    dtype : dtype_like, default float32
-        Element type. An unnamed type is filled with zero bytes.
+    dtype : dtype_like, optional
+        Element type; by default `get_default_dtype`, float32 unless another one was chosen. An unnamed type is
+        filled with zero bytes.
     device : device_like, default "cpu"
         Device of the tensor.
 
@@ -76,8 +84,8 @@ def ones(shape, dtype=None, *, device=None):
     Parameters
     ----------
     {zeros: shape}
-    dtype : dtype_like, default float32
-        Element type.
+    dtype : dtype_like, optional
+        Element type; by default `get_default_dtype`, float32 unless another one was chosen.
     {zeros: device}
 
     {zeros: Returns}
@@ -102,7 +110,7 @@ def ones(shape, dtype=None, *, device=None):
     >>> dl.ones(3)
     Tensor([1., 1., 1.], shape=(3,), device=cpu, dtype=float32)
     """
-    return full_for("ones", shape, 1, _float32 if dtype is None else dtype, device)
+    return full_for("ones", shape, 1, _default_real() if dtype is None else dtype, device)
 
 
 def full(shape, fill_value, dtype=None, *, device=None):
@@ -114,7 +122,8 @@ def full(shape, fill_value, dtype=None, *, device=None):
     fill_value : bool, int, float or complex
         Value of every element.
     dtype : dtype_like, optional
-        Element type. By default bool, int64, float32 or complex64, by the kind of `fill_value`.
+        Element type. By default bool, int64, `get_default_dtype` or the complex dtype of its width, by the kind of
+        `fill_value`.
     {zeros: device}
 
     {zeros: Returns}
@@ -332,8 +341,8 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     step : int or float, default 1
         Difference between consecutive numbers.
     dtype : dtype_like, optional
-        Element type. By default int64 when all three arguments are integers, else float32. Integers are computed
-        exactly, other numbers in double precision with one rounding at the end.
+        Element type. By default int64 when all three arguments are integers, else `get_default_dtype`. Integers are
+        computed exactly, other numbers in double precision with one rounding at the end.
     {zeros: device}
 
     Returns
@@ -380,7 +389,7 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     if not whole and not (_is_finite(start) and _is_finite(stop) and _is_finite(step)):
         raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}")
     size = -((start - stop) // step) if whole else _count(start, stop, step)
-    value = type_table[type_int64 if whole else type_float32].dtype if dtype is None else read_dtype(dtype, "arange")
+    value = type_table[type_int64 if whole else default_real()].dtype if dtype is None else read_dtype(dtype, "arange")
     result = empty_for("arange", size if size > 0 else 0, dtype_of(value))
     if size > 0:
         _write_range(result, start, step, size - 1, whole)
@@ -454,8 +463,8 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     num : int, default 50
         Number of elements.
     dtype : dtype_like, optional
-        Element type. By default float32, or complex64 when an end is complex. Each element is the exact value, rounded
-        once; integers are truncated.
+        Element type. By default `get_default_dtype`, or the complex dtype of its width when an end is complex. Each
+        element is the exact value, rounded once; integers are truncated.
     {zeros: device}
     endpoint : bool, default True
         Whether `stop` is the last element.
@@ -494,7 +503,10 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         raise ValueError(f"linspace: num must be at least 0, got {num}")
     start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
     imaginary = isinstance(start, complex) or isinstance(stop, complex)
-    dtype = DTYPES["complex64" if imaginary else "float32"] if dtype is None else as_dtype(dtype, "linspace")
+    if dtype is None:
+        dtype = DTYPES[f"complex{2 * _default_real().bits}"] if imaginary else _default_real()
+    else:
+        dtype = as_dtype(dtype, "linspace")
     result = empty_for("linspace", num, dtype)
     if num == 0:
         return move_for("linspace", result, device)
@@ -568,7 +580,7 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
     cdef Place diagonal
     cdef Tensor result, ones_
     cdef int64_t row, column, length
-    cdef DLDataType value = type_table[type_float32].dtype if dtype is None else read_dtype(dtype, "eye")
+    cdef DLDataType value = type_table[default_real()].dtype if dtype is None else read_dtype(dtype, "eye")
     rows, k = integer_of(n_rows, "n_rows", "eye"), integer_of(k, "k", "eye")
     columns = rows if n_cols is None else integer_of(n_cols, "n_cols", "eye")
     if value.bits < 8 and value.lanes == 1:  # a diagonal of packed elements is no view

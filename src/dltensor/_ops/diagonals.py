@@ -2,6 +2,7 @@
 """Diagonals of matrices and triangles of index arrays, as NumPy has them beyond the array API. No loops here."""
 
 from .._core.convert import asarray
+from .._core.default_dtype import get_default_dtype
 from .._core.indexing import axis_of, integer_of
 from .._core.views import as_strided as strided_view
 from . import elementwise as ops
@@ -162,7 +163,7 @@ def tri(n, m=None, k=0, dtype=None):
     k : int, default 0
         Columns to the right of the main diagonal; negative below it.
     dtype : dtype_like, optional
-        Dtype of the result, float32 by default.
+        Dtype of the result; by default `get_default_dtype`.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def tri(n, m=None, k=0, dtype=None):
     n, m, k = _triangle_size(n, m, k, "tri")
     if n < 0 or m < 0:
         raise ValueError(f"tri: numbers of rows and columns must be at least 0, got {n} and {m}")
-    return _below(n, m, k).astype("float32" if dtype is None else dtype)
+    return _below(n, m, k).astype(get_default_dtype() if dtype is None else dtype)
 
 
 def tril_indices(n, k=0, m=None):

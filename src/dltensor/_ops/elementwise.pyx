@@ -20,6 +20,7 @@ from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, chec
 from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
                       engine_of, finish, loaded_engine, release_gil, set_launch)
 from .._core.scalars cimport integer_range, shown, store_exact
+from .._core.default_dtype cimport default_real
 from .._core.allocation cimport check_writable
 from .._core.tensor cimport Tensor, new_empty, new_tensor, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA
@@ -194,7 +195,7 @@ cdef int _computed_type(int op, int type, str func) except -1:
     if computed < 0:
         raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}; it takes "
                         f"{', '.join(_kinds_of(op))}")
-    return computed
+    return computed if computed == type else default_real()  # a function of floats, of integers
 
 
 cdef int _compared_type(int op, Operand* operands, str func) except -2:

@@ -72,8 +72,8 @@ def nanmean(x, /, axis=None, *, keepdims=False, out=None, dtype=None):
     Returns
     -------
     Tensor
-        Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`, when it is
-        given.
+        Of the dtype of `x`; float64 of integers of 32 and 64 bits, `get_default_dtype` of narrower ones and bool.
+        `out`, when it is given.
 
     Raises
     ------
@@ -113,8 +113,8 @@ def nanvar(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits, float32 of
-        narrower ones and bool. `out`, when it is given.
+        Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits,
+        `get_default_dtype` of narrower ones and bool. `out`, when it is given.
 
     {nanmean: Raises}
 

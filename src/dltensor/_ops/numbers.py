@@ -20,7 +20,7 @@ __all__ = [
 
 
 def floats_of(x, func):
-    """An operand as a tensor of floats or complex numbers: float64 of integers of 32 and 64 bits, else float32."""
+    """An operand as a tensor of floats or complex numbers: of integers as for `mean`."""
     x = reduce.computable(x, func)
     return x if isdtype(x.dtype, "complex floating") else astype(x, dtype_of_statistic(x.dtype, None), copy=False)
 
@@ -38,7 +38,7 @@ def exp2(x, /, out=None):
     Returns
     -------
     Tensor
-        Of the dtype of `x` if it is a float or complex one, else of float32. `out`, when it is given.
+        Of the dtype of `x` if it is a float or complex one, else of `get_default_dtype`. `out`, when it is given.
 
     Raises
     ------

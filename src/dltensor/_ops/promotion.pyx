@@ -2,6 +2,7 @@
 """Instruction sets and threads of the CPU engine, and type promotion. Nothing is computed here."""
 from .._core.indexing cimport integer_of
 from .._core.native cimport computed_types, environment, find_type, promote, type_table
+from .._core.scalars cimport promote_number
 from .arguments cimport Operand, kind_order, read_operand
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
@@ -198,7 +199,7 @@ def common_dtype(str func, operands):
         raise ValueError(f"{func}: expected at least one tensor or dtype, got "
                          f"{'numbers only' if highest >= 0 else 'nothing'}")
     if highest >= 0 and (type >= computed_types or kind_order(highest) > kind_order(type)):
-        joined = promote(type, highest)
+        joined = -1 if type >= computed_types else promote_number(type, highest)
         if joined < 0:
             raise TypeError(f"{func}: {type_table[type].name.decode()} and a number have no dtype in common; "
                             f"convert with astype() first")

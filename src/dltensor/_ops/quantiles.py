@@ -142,8 +142,8 @@ def median(x, /, axis=None, *, keepdims=False, dtype=None):
     Returns
     -------
     Tensor
-        Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bools. NaN where a line
-        holds a NaN or no element, and 0.0 where it is -0.0.
+        Of the dtype of `x`; float64 of integers of 32 and 64 bits, `get_default_dtype` of narrower ones and bools. NaN
+        where a line holds a NaN or no element, and 0.0 where it is -0.0.
 
     Raises
     ------
@@ -187,7 +187,8 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None)
     -------
     Tensor
         The shape of `q`, then that of the reduced `x`. Of the dtype of `x`; float64 of integers of 32 and 64 bits,
-        float32 of narrower ones and bools. NaN where a line holds a NaN or no element, and 0.0 where it is -0.0.
+        `get_default_dtype` of narrower ones and bools. NaN where a line holds a NaN or no element, and
+        0.0 where it is -0.0.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, chec
 from .engine cimport (Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, ReduceOptions, check_device,
                       engine_at, engine_of, finish, loaded_engine, release_gil)
 from .._core.convert cimport read_array
+from .._core.default_dtype cimport default_real
 from .._core.indexing cimport axis_of, sequence_of
 from .._core.scalars cimport plain_number, shown
 from .._core.shapes cimport as_tuple
@@ -91,6 +92,11 @@ _fill_results()
 
 # -- fast path ----------------------------------------------------------------------------------------------------
 
+cdef inline bint _has_default_result(int type, int to) noexcept:
+    """Test whether a float statistic of integers, which is float32 in the table, is float64 by the default dtype."""
+    return to == type_float32 and kind_order(type) < 2 and default_real() != type_float32
+
+
 cdef inline bint _is_given(PyObject* argument):
     return argument != NULL and <object>argument is not None
 
@@ -135,7 +141,7 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
         if rows > 1 and n < 16:  # many short runs: reduce() takes them together
             return None
     to = _results[reduction][type]
-    if to < 0:
+    if to < 0 or _has_default_result(type, to):
         return None
     result = new_tensor(ndim if keepdims else left)
     bytes = rows * type_table[to].bytes
@@ -201,7 +207,7 @@ cdef object _launch_rows(int reduction, const ReduceArguments* arguments, double
     if type < 0 or type >= computed_types:
         return None
     to = _results[reduction][type]
-    if to < 0:
+    if to < 0 or _has_default_result(type, to):
         return None
     if not _split_at_axis(&x.impl.dl, <int>axis, &outer, &count, &inner):
         return None
@@ -314,6 +320,8 @@ cdef object _general(int reduction, ReduceArguments* arguments):
         return _general(reduction, arguments)
     common_device(operands, count + (output != NULL), &device, func)
     type = promote_operands(operands, 1, func)
+    if dtype < 0 and _has_default_result(type, _results[reduction][type]):
+        dtype = type_float64
     if dtype >= 0:
         type = _with_result(reduction, type, dtype, &options, func)
     to = reduction_result(reduction, type, options.saturate or options.keep)
@@ -534,6 +542,8 @@ def dtype_of_statistic(elements, dtype):
         if row < 0 or row >= computed_types or type_table[row].kind != REAL:
             raise TypeError(f"mean: dtype must be a real float one, got {as_dtype(dtype)}; convert the result "
                             f"with astype()")
+    elif _has_default_result(find_type(read_dtype(elements, "mean")), row):
+        row = type_float64
     return dtype_of(type_table[row].dtype)
 
 

@@ -7,9 +7,10 @@ Nothing is computed here.
 _RESULTS = {
     "wide": "Of the dtype of `x`; of bool and integers int64 or uint64.",
     "same": "Of the dtype of `x`.",
-    "real": "Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool.",
+    "real": "Of the dtype of `x`; float64 of integers of 32 and 64 bits, `get_default_dtype` of narrower ones and "
+    "bool.",
     "part": "Of the dtype of `x`; for complex elements the real dtype of their parts, float64 of integers of 32 and 64 "
-    "bits, float32 of narrower ones and bool.",
+    "bits, `get_default_dtype` of narrower ones and bool.",
     "mask": "Of dtype bool.",
     "index": "Of dtype int64.",
 }

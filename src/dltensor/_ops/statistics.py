@@ -144,9 +144,9 @@ def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, ou
     Returns
     -------
     Tensor
-        Of the common dtype of `x` and `weights`; float64 when that is an integer one of 32 or 64 bits, float32 when it
-        is a narrower one or bool. `out`, when it is given. A tuple of that and the sums of the weights, broadcast to
-        its shape, when `returned` is True.
+        Of the common dtype of `x` and `weights`; float64 when that is an integer one of 32 or 64 bits,
+        `get_default_dtype` when it is a narrower one or bool. `out`, when it is given. A tuple of that and the sums of
+        the weights, broadcast to its shape, when `returned` is True.
 
     Raises
     ------
@@ -216,8 +216,8 @@ def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
     Returns
     -------
     Tensor
-        Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`, when it is
-        given.
+        Of the dtype of `x`; float64 of integers of 32 and 64 bits, `get_default_dtype` of narrower ones and bool.
+        `out`, when it is given.
 
     Raises
     ------
@@ -277,8 +277,8 @@ def softmax(x, /, axis=None, *, out=None):
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`,
-        when it is given.
+        Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, `get_default_dtype` of narrower ones and
+        bool. `out`, when it is given.
 
     {logsumexp: Raises}
 

@@ -4,6 +4,7 @@
 from math import pi
 
 from .._core.convert import asarray
+from .._core.default_dtype import get_default_dtype
 from .._core.foreign_text import quoted
 from .._core.indexing import integer_of
 from .._core.types import as_dtype
@@ -30,7 +31,7 @@ def logspace(start, stop, num=50, *, endpoint=True, base=10.0, dtype=None):
     base : float, default 10.0
         The base.
     dtype : dtype_like, optional
-        Dtype of the result, float32 by default.
+        Dtype of the result; by default `get_default_dtype`.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def logspace(start, stop, num=50, *, endpoint=True, base=10.0, dtype=None):
     [1.0, 10.0, 100.0]
     """
     exponents = linspace(start, stop, num, endpoint=endpoint, dtype="float64")
-    return astype(ops.pow(float(base), exponents), "float32" if dtype is None else dtype)
+    return astype(ops.pow(float(base), exponents), get_default_dtype() if dtype is None else dtype)
 
 
 def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
@@ -69,7 +70,7 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
     endpoint : bool, default True
         Whether `stop` is the last number.
     dtype : dtype_like, optional
-        Dtype of the result, float32 by default.
+        Dtype of the result; by default `get_default_dtype`.
 
     Returns
     -------
@@ -104,11 +105,11 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
         result[0] = start
     if num > 1 and endpoint:
         result[-1] = stop
-    return astype(result, "float32" if dtype is None else dtype)
+    return astype(result, get_default_dtype() if dtype is None else dtype)
 
 
 def _window(m, terms, func):
-    """A sum of cosines over `m` points, in float32."""
+    """A sum of cosines over `m` points, in the default dtype."""
     m = integer_of(m, "m", func)
     if m < 2:
         return full((max(m, 0),), 1.0)
@@ -116,7 +117,7 @@ def _window(m, terms, func):
     result = terms[0]
     for order, factor in enumerate(terms[1:], 1):
         result = ops.add(ops.multiply(ops.cos(ops.multiply(at, order)), factor), result)
-    return astype(result, "float32")
+    return astype(result, get_default_dtype())
 
 
 def hanning(m, /):
@@ -130,7 +131,7 @@ def hanning(m, /):
     Returns
     -------
     Tensor
-        float32, symmetric; empty when `m` is less than 1.
+        Of the dtype `get_default_dtype`, symmetric; empty when `m` is less than 1.
 
     Raises
     ------
@@ -201,7 +202,7 @@ def bartlett(m, /):
     if m < 2:
         return full((max(m, 0),), 1.0)
     at = linspace(-1, 1, m, dtype="float64")
-    return astype(ops.subtract(1.0, ops.abs(at)), "float32")
+    return astype(ops.subtract(1.0, ops.abs(at)), get_default_dtype())
 
 
 def frombuffer(buffer, /, dtype=None, count=-1, offset=0):
@@ -212,7 +213,7 @@ def frombuffer(buffer, /, dtype=None, count=-1, offset=0):
     buffer : object
         Contiguous memory: bytes, bytearray, memoryview, mmap and the like.
     dtype : dtype_like, optional
-        Dtype of the elements; float32 by default.
+        Dtype of the elements; by default `get_default_dtype`.
     count : int, default -1
         Number of elements; -1 takes all.
     offset : int, default 0
@@ -247,7 +248,7 @@ def frombuffer(buffer, /, dtype=None, count=-1, offset=0):
         raise TypeError(
             f"frombuffer: expected an object with contiguous memory, got {type(buffer).__qualname__}"
         ) from None
-    dtype = as_dtype("float32" if dtype is None else dtype, "frombuffer")
+    dtype = as_dtype(get_default_dtype() if dtype is None else dtype, "frombuffer")
     count, offset = integer_of(count, "count", "frombuffer"), integer_of(offset, "offset", "frombuffer")
     size = raw.size - offset if count < 0 else count * dtype.itemsize
     if not 0 <= offset <= raw.size or size > raw.size - offset or size % dtype.itemsize:

@@ -2,6 +2,7 @@
 """The functions of ``dl.fft``: checks, cropping and padding, frequencies and shifts. The library computes."""
 
 from .._core.convert import asarray, from_dlpack
+from .._core.default_dtype import get_default_dtype
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of, integer_of, items_of
 from .._core.types import DTYPES, as_dtype
@@ -30,7 +31,9 @@ def _operand(func, x, *, real=False):
     check_computes(x, func)
     dtype = x.dtype
     if dtype not in _REAL_OF:
-        if not (isdtype(dtype, ("bool", "integral")) or dtype.name in _NARROW):
+        if isdtype(dtype, ("bool", "integral")):
+            return x.astype(get_default_dtype())
+        if dtype.name not in _NARROW:
             raise TypeError(f"{func}: no transform of {dtype}; convert it with astype() to a float or complex dtype")
         return x.astype(_FLOAT32)
     if real and _REAL_OF[dtype] != dtype:
@@ -219,8 +222,8 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
-        are converted to float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool and integers are
+        converted to `get_default_dtype`, float16 and bfloat16 to float32.
     n : int, optional
         Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
     axis : int, default -1
@@ -231,7 +234,7 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     Returns
     -------
     Tensor
-        Of dtype complex128 for float64 and complex128, else complex64.
+        Of dtype complex128 for elements that are float64 or complex128, or converted to float64, else complex64.
 
     Raises
     ------
@@ -365,8 +368,8 @@ def rfft(x, /, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Real tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and
-        bfloat16 are converted to float32.
+        Real tensor on the host or a CUDA device, or any object that supports DLPack. bool and integers
+        are converted to `get_default_dtype`, float16 and bfloat16 to float32.
     {fft: n, axis, norm}
 
     Returns
@@ -581,7 +584,7 @@ def ihfft(x, /, n=None, axis=-1, norm="backward"):
 def _spacing(func, n, d, dtype):
     """The checked arguments of a function of frequencies: n, n times d, and the dtype."""
     n = _size(func, "n", n)
-    dtype = _FLOAT32 if dtype is None else as_dtype(dtype, func)
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype, func)
     if not isdtype(dtype, "real floating"):
         raise TypeError(f"{func}: dtype must be real floating, got {dtype}")
     try:
@@ -603,7 +606,7 @@ def fftfreq(n, /, d=1.0, *, dtype=None, device=None):
     d : float, default 1.0
         Distance between them; frequencies are in cycles per its unit.
     dtype : dtype_like, optional
-        Real dtype of the result; by default float32.
+        Real dtype of the result; by default `get_default_dtype`.
     device : device_like, default "cpu"
         Device of the tensor.
 

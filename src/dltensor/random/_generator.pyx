@@ -25,6 +25,7 @@ from os import urandom
 
 from .._core.convert import asarray, empty, empty_for
 from .._core.foreign_text import quoted
+from .._core.default_dtype import get_default_dtype
 from .._core.types import DTYPES, DeviceError, as_device, as_dtype
 from .._core.views import on_host
 from .._ops.casting import where
@@ -338,8 +339,8 @@ cdef class Generator:
             Shape of the tensor.
         size : int or sequence of int, optional
             NumPy's name of `shape`.
-        dtype : dtype_like, default float32
-            One of float16, bfloat16, float32 and float64.
+        dtype : dtype_like, optional
+            One of float16, bfloat16, float32 and float64; by default `get_default_dtype`.
         out : writable tensor, optional
             What is written to and returned, of any strides. It gives shape, dtype and device.
         device : device_like, default "cpu"
@@ -370,7 +371,7 @@ cdef class Generator:
         cdef DrawOptions how
         how.count = 0
         cdef Tensor target = _target(out, "random")
-        dtype = _checked(UNIT, dtype, "float32", target, "random")
+        dtype = _checked(UNIT, dtype, None, target, "random")
         return self._draw(UNIT, &how, shape, dtype, out, target, device, "random")
 
     def uniform(self, low=0.0, high=1.0, shape=(), *, size=None, dtype=None, out=None, device=None):
@@ -383,8 +384,9 @@ cdef class Generator:
         high : float, default 1.0
             Upper bound, which is not.
         {Generator.random: shape, size}
-        dtype : dtype_like, default float32
-            One of float16, bfloat16, float32 and float64. Values are computed in float64 and rounded once.
+        dtype : dtype_like, optional
+            One of float16, bfloat16, float32 and float64; by default `get_default_dtype`. Values are
+            computed in float64 and rounded once.
         {Generator.random: out, device}
 
         Returns
@@ -411,7 +413,7 @@ cdef class Generator:
         shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "uniform")
-        dtype = _checked(UNIFORM, dtype, "float32", target, "uniform")
+        dtype = _checked(UNIFORM, dtype, None, target, "uniform")
         first = _rounded(_number(low, "low", "uniform"), dtype)
         last = _rounded(_number(high, "high", "uniform"), dtype)
         if not (isfinite(first) and isfinite(last) and first < last and isfinite(last - first)):
@@ -512,7 +514,7 @@ cdef class Generator:
         shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "normal")
-        dtype = _checked(NORMAL, dtype, "float32", target, "normal")
+        dtype = _checked(NORMAL, dtype, None, target, "normal")
         how.a, how.b, how.count = _number(mean, "mean", "normal"), _number(std, "std", "normal"), 0
         if not (isfinite(how.a) and isfinite(how.b) and how.b >= 0):
             raise ValueError(f"normal: expected a finite mean and a finite std of at least 0, got mean={mean} and "
@@ -548,7 +550,7 @@ cdef class Generator:
         shape = shape if size is None else size
         cdef DrawOptions how
         cdef Tensor target = _target(out, "exponential")
-        dtype = _checked(EXPONENTIAL, dtype, "float32", target, "exponential")
+        dtype = _checked(EXPONENTIAL, dtype, None, target, "exponential")
         how.a, how.b, how.count = 0, _number(scale, "scale", "exponential"), 0
         if not (isfinite(how.b) and how.b >= 0):
             raise ValueError(f"exponential: expected a finite scale of at least 0, got {scale}")
@@ -839,7 +841,7 @@ cdef object _checked(Distribution kind, object dtype, str default, Tensor target
     elif target is not None:
         dtype = target.dtype
     else:
-        return DTYPES[default]
+        return get_default_dtype() if default is None else DTYPES[default]
     names = DTYPES.get(dtype.name)
     if names is None or not draws(kind, _row(dtype.name)):
         raise TypeError(f"{func}: dtype: expected {_INTEGERS if kind == INTEGERS else _REALS}, got "

@@ -3,6 +3,7 @@
 
 from .._core.byte_sizes import bytes_of, read_shape
 from .._core.convert import asarray
+from .._core.default_dtype import get_default_dtype
 from .._core.tensor import Tensor
 from .._core.types import Flags, as_dtype
 from .._core.views import from_raw
@@ -12,7 +13,7 @@ from ._sending import register
 _ALIGNMENT = 256
 
 
-def empty(shape, dtype="float32"):
+def empty(shape, dtype=None):
     """Return an uninitialized tensor in memory that processes share.
 
     `multiprocessing` sends it, and views of it, to other processes as a descriptor: through queues and pipes, as an
@@ -23,8 +24,8 @@ def empty(shape, dtype="float32"):
     ----------
     shape : int or sequence of int
         Shape of the tensor.
-    dtype : dtype_like, default float32
-        Element type.
+    dtype : dtype_like, optional
+        Element type; by default `get_default_dtype`.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def empty(shape, dtype="float32"):
     >>> t.fill(7); t.is_shared, t.tolist()
     (True, [[7, 7, 7], [7, 7, 7]])
     """
-    return _new_shared("shared.empty", shape, as_dtype(dtype), False)
+    return _new_shared("shared.empty", shape, get_default_dtype() if dtype is None else as_dtype(dtype), False)
 
 
 def _new_shared(func, shape, dtype, padded):

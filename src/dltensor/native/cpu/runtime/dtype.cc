@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "native/cpu/runtime/default_dtype.h"
 #include "native/ops/kinds.h"
 
 namespace dlt {
@@ -34,6 +35,8 @@ constinit const TypesByCode types_by_code = rows_by_code();
   {#name, format, {uint8_t(code), uint8_t(bits), 1}, kind_of(code), type_##name < computed_types, int(sizeof(type))},
 const TypeRow type_table[type_count] = {DLT_DTYPES(DLT_ROW)};
 #undef DLT_ROW
+
+constinit DefaultReal default_real{type_float32, 0};
 
 int find_type_by_name(const char* name) {
   for (int i = 0; i < type_count; ++i)

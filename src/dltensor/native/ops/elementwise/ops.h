@@ -6,7 +6,7 @@
 
 #include "native/ops/kinds.h"
 
-// For a float function without booleans or integers the caller converts them to float32; see compute_type() in
+// For a float function without booleans or integers the caller converts them to the default dtype; compute_type() is in
 // native/cpu/runtime/engine.h.
 //
 // Row: name, number of operands, kinds, result, symbol in Python ("" without one), the value in words of Python,
