@@ -57,6 +57,7 @@ X.dstack((m, m)); X.flatnonzero(b); X.frombuffer(b'01234567'); X.hsplit(f, 2); X
 X.pad(f, 2); X.ravel_multi_index((k % 2, k % 3), (2, 3)); X.rot90(m); X.split(f, 2); X.swapaxes(m, 0, 1); X.tri(side)
 X.tril_indices(side); X.triu_indices(side); X.trim_zeros(f); X.unravel_index(k, (2, size // 2)); X.vsplit(m, 2); X.vstack((f, g))
 X.convolve(f, g[:5]); X.correlate(f, g[:5]); X.gradient(f); X.interp(f, s, g); X.trapezoid(f)
+X.polyval(g[:5], f); X.vander(f, 4)
 X.angle(c); X.cbrt(f); X.exp2(f); X.fmax(f, g); X.fmin(f, g); X.fmod(f, g); X.heaviside(f, g); X.modf(f); X.nan_to_num(f); X.sinc(f)
 X.gcd(i, j); X.lcm(i % 1000, j % 1000); X.bitwise_count(i); X.packbits(b); X.unpackbits(u); X.divmod(f, g); X.frexp(f)
 X.ldexp(f, i % 8); X.logaddexp2(f, g); X.real_if_close(c); X.unwrap(f); X.ediff1d(f); X.compress(b, f); X.extract(b, f)

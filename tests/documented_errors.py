@@ -295,7 +295,7 @@ SCANS = "cumulative_max cumulative_min cumulative_prod cumulative_sum"
 UNIQUE = "unique_all unique_counts unique_inverse unique_values"
 AT = "add_at maximum_at minimum_at"
 FFT = "fft.(fft hfft ifft ihfft irfft rfft)"
-FFTN = "fft.(fftn ifftn irfftn rfftn)"
+FFTN = "fft.(fftn ifftn irfftn rfftn fft2 ifft2 irfft2 rfft2)"
 SQUARE = "linalg.(cholesky det eig eigh eigvals eigvalsh inv matrix_power slogdet)"
 MATRIX = "linalg.(matrix_norm matrix_rank pinv qr svd svdvals)"
 EIGEN = "linalg.(eigh eigvalsh matrix_rank pinv svd svdvals)"
@@ -513,6 +513,22 @@ ROWS = [
     ("ImportError", lambda f: without_lapack(lambda x: f(x, ord=2), dl.eye(9)), "linalg.matrix_norm"),
     ("ImportError", without_lapack, "linalg.backend"),
     ("ValueError", lambda f: selected("DLTENSOR_LAPACK", without_lapack, f), "linalg.backend"),
+    ("TypeError", lambda f: f(INTEGERS), "linalg.cond"),
+    ("TypeError", lambda f: f(INTEGERS, X), "linalg.lstsq"),
+    (
+        "TypeError",
+        lambda f: f([dl.asarray([[1]], dtype="int64"), dl.asarray([[1]], dtype="uint64")]),
+        "linalg.multi_dot",
+    ),
+    ("ValueError", lambda f: f(VECTOR), "linalg.cond"),
+    ("ValueError", lambda f: f(X, VECTOR), "linalg.lstsq"),
+    ("ValueError", lambda f: f([X]), "linalg.multi_dot"),
+    ("LinAlgError", lambda f: f(dl.zeros((0, 0))), "linalg.cond"),
+    ("LinAlgError", lambda f: f(NANS, NANS), "linalg.lstsq"),
+    ("DeviceError", lambda f: f(FAR), "linalg.cond"),
+    ("DeviceError", lambda f: f(FAR, FAR), "linalg.lstsq"),
+    ("ImportError", lambda f: without_lapack(f, dl.eye(9)), "linalg.cond"),
+    ("ImportError", lambda f: without_lapack(f, dl.eye(9), dl.eye(9)), "linalg.lstsq"),
     # fft
     ("TypeError", lambda f: f(OPAQUE), f"{FFT} {FFTN}"),
     ("ValueError", lambda f: f(X, norm="a"), f"{FFT} {FFTN}"),
@@ -699,6 +715,9 @@ ROWS = [
     ("ValueError", lambda f: f.__get__(VECTOR), "Tensor.(H mH)"),
     # values
     ("TypeError", lambda f: f("a"), "exp2 cbrt sinc angle modf nan_to_num relu sigmoid softplus cov corrcoef trace"),
+    ("TypeError", lambda f: f(dl.asarray([1], dtype="uint64"), VECTOR.astype("int64")), "polyval"),
+    ("TypeError", lambda f: f(VECTOR, 1.5), "vander"),
+    ("ValueError", lambda f: f(X, 1), "polyval vander"),
     ("TypeError", lambda f: f("a", 1), "heaviside fmax fmin fmod percentile nanquantile nanpercentile partition"),
     ("TypeError", lambda f: f("a", 1), "argpartition intersect1d union1d setdiff1d setxor1d convolve correlate"),
     ("TypeError", lambda f: f("a"), "nanmedian nanargmax nanargmin nanprod nancumsum unique one_hot"),
@@ -798,6 +817,7 @@ WITH_METATENSOR = [
 
 # Names, and how messages begin that do not begin with the name of the function.
 BEGINNINGS = [
+    ("fft.(fft2 ifft2 irfft2 rfft2)", "fft"),  # where no library is installed
     ("DType.(char dtype str type)", "numpy.dtype"),
     ("Tensor.cuda", "the CUDA driver"),  # and why it does not start
     ("debug.Trace", "trace"),

@@ -307,3 +307,41 @@ def test_an_axis_that_is_named_twice_is_transformed_twice(name, axes):
     for s in (None, (4, 5, 6)[: len(axes)]):
         made = getattr(dl.fft, name)(x, s=s, axes=axes)
         np.testing.assert_allclose(made.numpy(), getattr(np.fft, name)(x, s=s, axes=axes), rtol=1e-12, atol=1e-12)
+
+
+TWO = ("fft2", "ifft2", "rfft2", "irfft2")
+OF_TWO = [{}, {"s": (3, 5)}, {"s": (-1, 5)}, {"axes": (0, 1)}, {"axes": (-1, 0)}, {"axes": (1, 1)}, {"norm": "ortho"}]
+
+
+@pytest.mark.parametrize("options", OF_TWO, ids=str)
+@pytest.mark.parametrize("name", TWO)
+def test_transforms_along_two_axes_are_numpys(name, options):
+    x = sample("float64" if name == "rfft2" else "complex128", (3, 4, 6))
+    ours, theirs = getattr(dl.fft, name)(x, **options), getattr(np.fft, name)(x, **options)
+    assert ours.dtype == theirs.dtype.name
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_messages_of_transforms_along_two_axes_begin_with_their_names(name):
+    f = getattr(dl.fft, name)
+    for call in (lambda: f(dl.ones(3)), lambda: f(dl.ones((2, 2)), axes=(0, 5))):
+        with pytest.raises(IndexError, match=f"^{name}: axis"):
+            call()
+    with pytest.raises(ValueError, match=f"^{name}: norm must be one of"):
+        f(dl.ones((2, 2)), norm="unit")
+    with pytest.raises(TypeError, match=f"^{name}: "):
+        f(dl.zeros((2, 2), dtype="float8_e5m2"))
+
+
+def test_two_axes_of_one_column_name_the_size_to_give():
+    with pytest.raises(ValueError, match=r"irfft2: .* pass the size of the result as s"):
+        dl.fft.irfft2(dl.ones((2, 1)))
+    assert dl.fft.rfft2(dl.zeros((0, 2, 4))).shape == (0, 2, 3)
+
+
+@pytest.mark.parametrize("name", ONE + MANY + TWO)
+def test_the_norm_none_is_the_default(name):
+    x = sample("float64", (4, 6))
+    f = getattr(dl.fft, name)
+    assert f(x, norm=None).tolist() == f(x).tolist()

@@ -1022,3 +1022,105 @@ def test_results_are_those_of_scipy():
 def test_dtypes_without_arithmetic_of_floats_are_refused(name, dtype):
     with pytest.raises(TypeError, match=f"not defined for {dtype}; it takes float16"):
         getattr(la, name)(dl.zeros((2, 2), dtype=dtype))
+
+
+# -- NumPy's functions ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((5, 3), (5,)), ((5, 3), (5, 2)), ((3, 5), (3, 2)), ((4, 4), (4, 1)), ((12, 10), (12,)),
+     ((0, 3), (0, 2)), ((3, 0), (3, 2)), ((3, 2), (3, 0))],
+)  # fmt: skip
+def test_least_squares_are_as_in_numpy(a, b, dtype):
+    a, b = sample(a, dtype), sample(b, dtype, 1)
+    ours, theirs = la.lstsq(a, b), np.linalg.lstsq(a, b, rcond=None)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.shape == np.shape(other)
+        np.testing.assert_allclose(mine, other, rtol=1e4 * EPS[dtype], atol=100 * EPS[dtype])
+    assert (ours.solution.dtype, ours.rank.dtype) == (dtype, "int64")
+    assert ours.residuals.dtype == ours.singular_values.dtype == theirs[3].dtype.name
+
+
+def test_least_squares_of_matrices_without_full_rank_have_the_smallest_norm():
+    a = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    found = la.lstsq(a, [2.0, 4.0, 6.0])
+    np.testing.assert_allclose(found.solution, [1.0, 1.0])
+    assert (found.rank.item(), found.residuals.shape) == (1, (0,))
+    almost = np.diag([1.0, 1e-3])
+    assert [la.lstsq(almost, [1.0, 1.0], rcond=r).rank.item() for r in (None, -1, 1e-2)] == [2, 2, 1]
+
+
+def test_least_squares_of_batches():
+    a, b = sample((2, 6, 5, 3)), sample((2, 6, 5))
+    found = la.lstsq(a, b)
+    assert [x.shape for x in found] == [(2, 6, 3), (2, 6, 1), (2, 6), (2, 6, 3)]
+    np.testing.assert_allclose(found.solution[1, 4], np.linalg.lstsq(a[1, 4], b[1, 4], rcond=None)[0])
+    one = la.lstsq(a, b[0, 0])
+    np.testing.assert_allclose(one.solution[1, 4], np.linalg.lstsq(a[1, 4], b[0, 0], rcond=None)[0])
+
+
+def test_least_squares_of_16_bits_are_computed_in_float32():
+    found = la.lstsq(dl.ones((3, 1), dtype="bfloat16"), dl.ones(3, dtype="float16"))
+    assert (found.solution.dtype, found.residuals.dtype) == ("float32", "float32")
+    assert la.lstsq(dl.ones((3, 1), dtype="float16"), dl.ones(3, dtype="float16")).solution.dtype == "float16"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("p", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+def test_condition_numbers_are_as_in_numpy(p, dtype):
+    x = sample((3, 4, 4), dtype)
+    np.testing.assert_allclose(la.cond(x, p), np.linalg.cond(x, p), rtol=1e3 * EPS[dtype])
+    assert la.cond(x, p).dtype == np.linalg.cond(x, p).dtype.name
+
+
+@pytest.mark.parametrize("p", [None, "fro", "nuc", 1, -1, 2, np.inf, -np.inf])
+def test_condition_numbers_of_singular_matrices_are_infinite_and_those_with_nan_are_nan(p):
+    x = np.stack([np.zeros((2, 2)), np.eye(2), np.full((2, 2), np.nan), np.diag([1.0, np.inf])])
+    found = la.cond(x, p).tolist()
+    assert found[1] == pytest.approx(np.linalg.cond(np.eye(2), p))
+    assert [found[0], found[3]] == [np.inf, np.inf]
+    assert np.isnan(found[2])
+
+
+def test_condition_numbers_of_matrices_that_are_not_square():
+    x = sample((5, 3))
+    np.testing.assert_allclose(la.cond(x), np.linalg.cond(x))
+    np.testing.assert_allclose(la.cond(x, -2), np.linalg.cond(x, -2))
+
+
+@pytest.mark.parametrize("ends", [(3, 5), (None, 5), (3, None), (None, None)])
+def test_chains_of_matrices_are_as_in_numpy(ends):
+    first, last = ends
+    chain = [sample((4,) if first is None else (3, 4)), sample((4, 7)), sample((7, 2)), sample((2, 9)),
+             sample((9,) if last is None else (9, 5))]  # fmt: skip
+    found = la.multi_dot(chain)
+    assert found.shape == np.linalg.multi_dot(chain).shape
+    np.testing.assert_allclose(found, np.linalg.multi_dot(chain))
+    assert la.multi_dot(chain[3:]).shape == np.linalg.multi_dot(chain[3:]).shape
+
+
+def test_chains_are_multiplied_in_the_cheapest_order():
+    best = dl.linalg._functions._best_order([30, 35, 15, 5, 10, 20, 25])  # of Cormen and others, chapter 15
+    assert (best[0, 5], best[0, 2], best[3, 5]) == (2, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: la.lstsq(np.ones(3), np.ones(3)), ValueError, "lstsq: expected a matrix"),
+        (lambda: la.lstsq(np.ones((3, 2)), np.ones(4)), ValueError, r"lstsq: .* number of rows, .* \(3, 2\)"),
+        (lambda: la.lstsq(np.ones((3, 2), int), np.ones(3)), TypeError, "lstsq: not defined for int64"),
+        (lambda: la.lstsq(np.full((3, 2), np.nan), np.ones(3)), dl.LinAlgError, "NaN or infinite"),
+        (lambda: la.cond(np.ones((2, 3)), 1), ValueError, "cond: expected square matrices"),
+        (lambda: la.cond(np.ones((2, 2)), 3), ValueError, "cond: p must be None, fro, .* got 3"),
+        (lambda: la.cond(np.ones((0, 0))), dl.LinAlgError, "cond: not defined for matrices without elements"),
+        (lambda: la.multi_dot([np.ones((2, 2))]), ValueError, "multi_dot: expected at least two arrays, got 1"),
+        (lambda: la.multi_dot([np.ones((2, 3)), np.ones((2, 3))]), ValueError, r"arrays\[1\] has .* after \(2, 3\)"),
+        (lambda: la.multi_dot([np.ones((2, 2)), np.ones(2), np.ones((2, 2))]), ValueError, r"multi_dot: arrays\[1\]"),
+    ],
+)  # fmt: skip
+def test_errors_of_numpys_functions(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

@@ -3,23 +3,23 @@
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
-from .._core.indexing import axes_of, axis_of
+from .._core.indexing import axes_of, axis_of, integer_of
 from . import elementwise as ops
 from . import reduce
 from .casting import astype, where
 from .contractions import vecdot
 from .creation import zeros
 from .dtypes import isdtype
-from .manipulation import concat, flip, moveaxis, reshape
+from .manipulation import broadcast_to, concat, flip, moveaxis, reshape
 from .nan_reductions import diff
 from .numbers import floats_of, real_of
 from .padding import sliding_window_view
 from .promotion import result_type
-from .scan import cumsum
+from .scan import cumsum, cumulative_prod
 from .search import searchsorted
 
 __all__ = [
-    "convolve", "correlate", "gradient", "interp", "trapezoid", "unwrap",
+    "convolve", "correlate", "gradient", "interp", "polyval", "trapezoid", "unwrap", "vander",
 ]  # fmt: skip
 
 
@@ -329,3 +329,95 @@ def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
     later = (*(slice(None),) * axis, slice(1, None))
     result[later] = ops.add(x[later], cumsum(change, axis, dtype=x.dtype))
     return result
+
+
+def polyval(p, /, x):
+    """Evaluate a polynomial by Horner's rule.
+
+    Parameters
+    ----------
+    p : array_like
+        Vector of coefficients, from the highest power down.
+    x : array_like or number
+        Where the polynomial is evaluated.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x` and the promoted dtype.
+
+    Raises
+    ------
+    TypeError
+        There is no common dtype.
+    ValueError
+        `p` is no vector.
+
+    See Also
+    --------
+    vander : The powers themselves.
+
+    Notes
+    -----
+    NumPy: ``numpy.polyval``.
+
+    Examples
+    --------
+    >>> dl.polyval([3, 0, 1], [0, 1, 2]).tolist()
+    [1, 4, 13]
+    """
+    p, x = asarray(p), asarray(x)
+    if p.ndim != 1:
+        raise ValueError(f"polyval: p must be a vector of coefficients, got shape {p.shape}")
+    dtype = result_type(p, x)
+    p, x = astype(p, dtype), astype(x, dtype)
+    result = zeros(x.shape, dtype=dtype, device=x.device)
+    for k in range(p.size):
+        result = ops.add(ops.multiply(result, x), p[k])
+    return result
+
+
+def vander(x, /, N=None, increasing=False):
+    """Return the matrix of powers of the elements of a vector.
+
+    Parameters
+    ----------
+    x : array_like
+        Vector: integers, floats, complex.
+    N : int, optional
+        Number of powers, from 0 on; by default as many as there are elements.
+    increasing : bool, default False
+        Whether the powers grow from the first column to the last.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(len(x), N)``; int64 or uint64 of integers, else of the dtype of `x`.
+
+    Raises
+    ------
+    TypeError
+        `N` is not an integer, or the dtype has no product.
+    ValueError
+        `x` is no vector, or `N` is negative.
+
+    See Also
+    --------
+    polyval : Evaluate a polynomial.
+
+    Notes
+    -----
+    NumPy: ``numpy.vander``. PyTorch: ``torch.vander``.
+
+    Examples
+    --------
+    >>> dl.vander([1, 2, 3]).tolist()
+    [[1, 1, 1], [4, 2, 1], [9, 3, 1]]
+    """
+    x = asarray(x)
+    count = x.size if N is None else integer_of(N, "N", "vander")
+    if x.ndim != 1 or count < 0:
+        raise ValueError(f"vander: expected a vector and N of at least 0, got shape {x.shape} and N={count}")
+    factors = broadcast_to(x[:, None], (x.size, max(count - 1, 0)))
+    powers = cumulative_prod(factors, axis=1, include_initial=True)[:, :count]
+    return powers if increasing else flip(powers, axis=1)

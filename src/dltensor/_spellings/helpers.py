@@ -9,16 +9,17 @@ from .._core.foreign_text import first_line
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
 from .._core.types import DTYPES
+from .._ops import elementwise as ops
 from .._ops import reduce
-from .._ops.casting import astype
+from .._ops.casting import astype, where
 from .._ops.creation import meshgrid, zeros
-from .._ops.dtypes import isdtype
+from .._ops.dtypes import finfo, isdtype
 from .._ops.elementwise import add, multiply
 from .._ops.manipulation import broadcast_to, moveaxis, reshape, stack
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
 from .._ops.sort import top_k
-from .._ops.take import add_at, take
+from .._ops.take import add_at, nonzero, take
 
 
 def beside(x, dim, index, func="gather"):
@@ -248,3 +249,64 @@ def _float_bits(number):
     """Bits of the narrowest float dtype, of 16 and more, in whose range a number is."""
     size = abs(number) if isfinite(number) else 0
     return 16 if size < 65000 else 32 if size < 3.4e38 else 64
+
+
+def logdet_of(x):
+    """Return the logarithm of determinants, NaN of those below 0, as PyTorch's ``logdet``."""
+    from ..linalg import slogdet
+
+    sign, value = slogdet(x)
+    return where(ops.less(sign, 0), float("nan"), value)
+
+
+def _wide(x):
+    return astype(x, "complex128" if isdtype(x.dtype, "complex floating") else "float64")
+
+
+def fitted(x, y, deg, rcond, full, w):
+    """Return the coefficients of polynomials of best fit, from the highest power down, as NumPy's ``polyfit``."""
+    from .._ops.curves import vander
+    from .._ops.numbers import floats_of
+    from ..linalg import lstsq
+
+    x, y, deg = floats_of(x, "polyfit"), floats_of(y, "polyfit"), integer_of(deg, "deg", "polyfit")
+    if x.ndim != 1 or x.size == 0 or y.ndim not in (1, 2) or y.shape[0] != x.size or deg < 0:
+        raise ValueError(
+            f"polyfit: expected a vector x, y with a row for each element, and deg of at least 0, "
+            f"got shapes {x.shape} and {y.shape}, deg={deg}"
+        )
+    dtype = result_type(x, y)
+    a, b = vander(_wide(x), deg + 1), _wide(y)
+    if w is not None:
+        w = _wide(floats_of(w, "polyfit"))
+        if w.shape != x.shape:
+            raise ValueError(f"polyfit: w must have the shape {x.shape} of x, got {w.shape}")
+        a, b = ops.multiply(a, w[:, None]), ops.multiply(b, w if b.ndim == 1 else w[:, None])
+    scale = ops.sqrt(reduce.sum(ops.square(ops.abs(a)), axis=0))
+    scale = where(ops.equal(scale, 0), 1.0, scale)
+    rcond = x.size * finfo(dtype).eps if rcond is None else rcond
+    found = lstsq(ops.divide(a, scale), b, rcond)
+    result = astype(ops.divide(found.solution, scale if b.ndim == 1 else scale[:, None]), dtype)
+    return (result, *found[1:], rcond) if full else result
+
+
+def roots_of(p):
+    """Return the roots of a polynomial, as complex numbers, from its coefficients as NumPy's ``roots``."""
+    from .._ops.diagonals import diagonal
+    from .._ops.numbers import floats_of
+    from ..linalg import eigvals
+
+    p = floats_of(p, "roots")
+    if p.ndim != 1:
+        raise ValueError(f"roots: expected a vector of coefficients, got shape {p.shape}")
+    (places,) = nonzero(p)
+    first, last = (places[0].item(), places[-1].item()) if places.size else (0, p.size - 1)
+    dtype = result_type(p.dtype, "complex64")
+    result = zeros(last if places.size else 0, dtype="complex128", device=p.device)
+    degree, p = last - first if places.size else 0, _wide(p)[first : last + 1]
+    if degree:
+        companion = zeros((degree, degree), dtype=p.dtype, device=p.device)
+        companion[0] = ops.negative(ops.divide(p[1:], p[0]))
+        diagonal(companion, -1)[...] = 1
+        result[:degree] = eigvals(companion)
+    return astype(result, dtype)

@@ -155,6 +155,9 @@ searchsorted |                           |                | N    | ascending, x
 topk | x, k, /, dim=-1, largest=True, sorted=True -> tuple of Tensor | first_of(x, k, dim, largest) | tT | x, 2, 1
 gather       | x, dim, index, / | take_along_axis(beside(x, dim, index), index, axis=dim) | tT | x, 1, index2
 norm         | x, /, p=2, dim=None, keepdim=False | norm_of(x, p, dim, keepdim) | tT | x, 1, 0
+logdet       | x, /                      | logdet_of(x)   | tT   | square
+polyfit      | x, y, deg, /, rcond=None, full=False, w=None | fitted(x, y, deg, rcond, full, w) | n | v, v, 1
+roots        | p, /                      | roots_of(p)    | n    | [1.0, -3.0, 2.0]
 trace        |                           |                | NT   | square
 argsort      |                           |                | NT   | x, 1
 exp2 sinc angle relu sigmoid |           |                | T    | x

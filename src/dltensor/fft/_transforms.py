@@ -41,8 +41,12 @@ def _operand(func, x, *, real=False):
     return x
 
 
-def _wrong_norm(func, norm):
-    return ValueError(f"{func}: norm must be one of {', '.join(_NORMS)}, got {quoted(norm)}")
+def _checked_norm(func, norm):
+    """The name of a norm; None is the default, as in NumPy and PyTorch."""
+    norm = "backward" if norm is None else norm
+    if norm not in _NORMS:
+        raise ValueError(f"{func}: norm must be one of {', '.join(_NORMS)}, got {quoted(norm)}")
+    return norm
 
 
 def _size(func, name, n):
@@ -129,8 +133,7 @@ def _few(name, x, n, axis, norm, real):
 
 
 def _complex_to_complex(func, x, axes, sizes, norm, forward):
-    if norm not in _NORMS:
-        raise _wrong_norm(func, norm)
+    norm = _checked_norm(func, norm)
     if sizes is not None or x.size == 0:
         x = _fitted(func, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
@@ -144,8 +147,7 @@ def _complex_to_complex(func, x, axes, sizes, norm, forward):
 
 def _real_to_complex(func, x, axes, sizes, norm, forward):
     """Real to complex; the last of the axes keeps n // 2 + 1 elements."""
-    if norm not in _NORMS:
-        raise _wrong_norm(func, norm)
+    norm = _checked_norm(func, norm)
     if not axes:
         raise ValueError(f"{func}: expected at least one axis, got none")
     if sizes is not None or x.size == 0:
@@ -161,8 +163,7 @@ def _real_to_complex(func, x, axes, sizes, norm, forward):
 
 def _complex_to_real(func, x, axes, sizes, norm, forward):
     """Complex to real; the last of the axes has n // 2 + 1 elements and becomes n."""
-    if norm not in _NORMS:
-        raise _wrong_norm(func, norm)
+    norm = _checked_norm(func, norm)
     if not axes:
         raise ValueError(f"{func}: expected at least one axis, got none")
     sizes = [-1] * len(axes) if sizes is None else sizes
@@ -170,7 +171,7 @@ def _complex_to_real(func, x, axes, sizes, norm, forward):
     if size < 1:
         raise ValueError(
             f"{func}: x of shape {x.shape} has {x.shape[axes[-1]]} elements along axis {axes[-1]}, which give {size}; "
-            f"pass the size of the result as {'s' if func.endswith('n') else 'n'}"
+            f"pass the size of the result as {'n' if func[-1] == 't' else 's'}"
         )
     x = _fitted(func, x, axes, [*sizes[:-1], size // 2 + 1])
     dtype = _REAL_OF[x.dtype]
@@ -188,6 +189,27 @@ def _axis_and_size(func, x, n, axis):
     ndim = x.ndim
     axes = [axis_of(axis, ndim, func)]
     return axes, None if n is None else [_size(func, "n", n)]
+
+
+def _real_along(func, x, s, axes, norm):
+    """The transform of real elements along axes."""
+    x = _operand(func, x, real=True)
+    axes, sizes = _sizes(func, x, s, axes)
+    if len(set(axes)) == len(axes):
+        return _real_to_complex(func, x, axes, sizes, norm, True)
+    sizes = [x.shape[axis] for axis in axes] if sizes is None else sizes
+    halved = _real_to_complex(func, x, axes[-1:], sizes[-1:], norm, True)
+    return _along(func, halved, axes[:-1], sizes[:-1], norm, True)
+
+
+def _real_again(func, x, s, axes, norm):
+    """The inverse of the transform of real elements along axes."""
+    x = _operand(func, x)
+    axes, sizes = _sizes(func, x, s, axes)
+    if len(set(axes)) == len(axes):
+        return _complex_to_real(func, x, axes, sizes, norm, False)
+    transformed = _along(func, x, axes[-2::-1], sizes and sizes[-2::-1], norm, False)  # the first of them first
+    return _complex_to_real(func, transformed, axes[-1:], sizes and sizes[-1:], norm, False)
 
 
 def backend():
@@ -230,6 +252,7 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
         Dimension to transform.
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+        None is the default.
 
     Returns
     -------
@@ -276,7 +299,8 @@ def ifft(x, /, n=None, axis=-1, norm="backward"):
     ----------
     {fft: x, n, axis}
     norm : {"backward", "ortho", "forward"}, default "backward"
-        Division of the result: by the number of transformed elements, by its square root, or by 1.
+        Division of the result: by the number of transformed elements, by its square root, or by 1. None is the
+        default.
 
     {fft: Returns, Raises}
 
@@ -475,13 +499,7 @@ def rfftn(x, /, s=None, axes=None, norm="backward"):
     Tensor([[8., 0., 0.],
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
-    x = _operand("rfftn", x, real=True)
-    axes, sizes = _sizes("rfftn", x, s, axes)
-    if len(set(axes)) == len(axes):
-        return _real_to_complex("rfftn", x, axes, sizes, norm, True)
-    sizes = [x.shape[axis] for axis in axes] if sizes is None else sizes
-    halved = _real_to_complex("rfftn", x, axes[-1:], sizes[-1:], norm, True)
-    return _along("rfftn", halved, axes[:-1], sizes[:-1], norm, True)
+    return _real_along("rfftn", x, s, axes, norm)
 
 
 def irfftn(x, /, s=None, axes=None, norm="backward"):
@@ -516,12 +534,121 @@ def irfftn(x, /, s=None, axes=None, norm="backward"):
     Tensor([[1., 1., 1., 1.],
             [1., 1., 1., 1.]], shape=(2, 4), device=cpu, dtype=float32)
     """
-    x = _operand("irfftn", x)
-    axes, sizes = _sizes("irfftn", x, s, axes)
-    if len(set(axes)) == len(axes):
-        return _complex_to_real("irfftn", x, axes, sizes, norm, False)
-    transformed = _along("irfftn", x, axes[-2::-1], sizes and sizes[-2::-1], norm, False)  # the first of them first
-    return _complex_to_real("irfftn", transformed, axes[-1:], sizes and sizes[-1:], norm, False)
+    return _real_again("irfftn", x, s, axes, norm)
+
+
+def fft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+    """Compute the discrete Fourier transform along two axes.
+
+    Parameters
+    ----------
+    {fftn: x, s}
+    axes : sequence of int, default (-2, -1)
+        Dimensions to transform, as of `fftn`.
+    {fft: norm}
+
+    {fftn: Returns, Raises}
+
+    See Also
+    --------
+    fftn : Compute it along any axes.
+    ifft2 : Compute the inverse.
+
+    Notes
+    -----
+    NumPy: ``numpy.fft.fft2``. PyTorch: ``torch.fft.fft2``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.fft2(dl.ones((2, 3))))
+    Tensor([[6., 0., 0.],
+            [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
+    """
+    x = _operand("fft2", x)
+    return _along("fft2", x, *_sizes("fft2", x, s, axes), norm, True)
+
+
+def ifft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+    """Compute the inverse discrete Fourier transform along two axes.
+
+    Parameters
+    ----------
+    {fft2: x, s, axes}
+    {ifft: norm}
+
+    {fftn: Returns, Raises}
+
+    See Also
+    --------
+    fft2 : Compute the transform.
+
+    Notes
+    -----
+    NumPy: ``numpy.fft.ifft2``. PyTorch: ``torch.fft.ifft2``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.ifft2(dl.asarray([[4.0, 0.0], [0.0, 0.0]])))
+    Tensor([[1., 1.],
+            [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
+    """
+    x = _operand("ifft2", x)
+    return _along("ifft2", x, *_sizes("ifft2", x, s, axes), norm, False)
+
+
+def rfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+    """Compute the discrete Fourier transform of real elements along two axes.
+
+    Parameters
+    ----------
+    {rfft: x}
+    {fft2: s, axes, norm}
+
+    {rfftn: Returns, Raises}
+
+    See Also
+    --------
+    irfft2 : Compute the inverse.
+
+    Notes
+    -----
+    NumPy: ``numpy.fft.rfft2``. PyTorch: ``torch.fft.rfft2``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.rfft2(dl.ones((2, 4))))
+    Tensor([[8., 0., 0.],
+            [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
+    """
+    return _real_along("rfft2", x, s, axes, norm)
+
+
+def irfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+    """Compute the inverse of `rfft2`: real elements from the first half of a Hermitian spectrum.
+
+    Parameters
+    ----------
+    {irfftn: x, s}
+    {fft2: axes}
+    {ifft: norm}
+
+    {irfftn: Returns, Raises}
+
+    See Also
+    --------
+    rfft2 : Compute the transform.
+
+    Notes
+    -----
+    NumPy: ``numpy.fft.irfft2``. PyTorch: ``torch.fft.irfft2``.
+
+    Examples
+    --------
+    >>> dl.fft.irfft2(dl.asarray([[8.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    Tensor([[1., 1., 1., 1.],
+            [1., 1., 1., 1.]], shape=(2, 4), device=cpu, dtype=float32)
+    """
+    return _real_again("irfft2", x, s, axes, norm)
 
 
 def hfft(x, /, n=None, axis=-1, norm="backward"):

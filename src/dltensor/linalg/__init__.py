@@ -9,25 +9,30 @@ from .._ops.matmul import matmul
 from ._factorizations import cholesky, det, eig, eigh, eigvals, eigvalsh, inv, qr, slogdet, solve, svd, svdvals
 from ._functions import (
     backend,
+    cond,
     diagonal,
+    lstsq,
     matrix_norm,
     matrix_power,
     matrix_rank,
+    multi_dot,
     norm,
     pinv,
     trace,
     vector_norm,
 )
-from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+from ._results import EighResult, EigResult, LstsqResult, QRResult, SlogdetResult, SVDResult
 
 __all__ = [
     "EigResult",
     "EighResult",
+    "LstsqResult",
     "QRResult",
     "SVDResult",
     "SlogdetResult",
     "backend",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
@@ -36,11 +41,13 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
     "norm",
     "outer",
     "pinv",

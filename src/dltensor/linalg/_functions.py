@@ -5,20 +5,23 @@ from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
 from .._core.scalars import plain_number
-from .._core.types import DTYPES
+from .._core.types import DTYPES, LinAlgError
 from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
 from .._ops.arguments import written
 from .._ops.casting import where
-from .._ops.creation import eye, ones
+from .._ops.creation import eye, ones, zeros
 from .._ops.dtypes import finfo, isdtype
 from .._ops.engine import check_computes
 from .._ops.manipulation import broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
+from .._ops.promotion import result_type
 from .._ops.reduce import all as all_of
+from .._ops.reduce import any as any_of
 from .._ops.reduce import count_nonzero, max, min, sum
 from ._backends import find
-from ._factorizations import check_matrices, computed, euclidean, inv, svd, svdvals
+from ._factorizations import check_matrices, computed, euclidean, inv, slogdet, svd, svdvals
+from ._results import LstsqResult
 
 _FLOAT32 = DTYPES["float32"]
 _NARROW = ("float16", "bfloat16")
@@ -499,6 +502,16 @@ def _cutoff(x, dtype, values, rtol):
     return ops.multiply(values[..., :1], rtol)
 
 
+def _inverses(x, dtype, values, rtol):
+    """Inverses of singular values, 0 of those that are negligible, and the number of the others."""
+    kept = ops.greater(values, _cutoff(x, dtype, values, rtol))
+    return where(kept, ops.divide(1.0, where(kept, values, 1.0)), 0.0), count_nonzero(kept, axis=-1)
+
+
+def _adjoint(x):
+    return matrix_transpose(ops.conj(x))
+
+
 def matrix_rank(x, /, *, rtol=None, out=None):
     """Count the singular values of a matrix that are not negligible.
 
@@ -586,7 +599,210 @@ def pinv(x, /, *, rtol=None, out=None):
     x, dtype = _operand(x, "pinv")
     check_matrices(x, False, "pinv")
     u, values, vh = svd(x, full_matrices=False)
-    kept = ops.greater(values, _cutoff(x, dtype, values, rtol))
-    inverses = where(kept, ops.divide(1.0, where(kept, values, 1.0)), 0.0)
-    right = ops.multiply(matrix_transpose(ops.conj(vh)), inverses[..., None, :])
-    return _finished(matmul(right, matrix_transpose(ops.conj(u))), dtype, out, "pinv")
+    inverses, _ = _inverses(x, dtype, values, rtol)
+    right = ops.multiply(_adjoint(vh), inverses[..., None, :])
+    return _finished(matmul(right, _adjoint(u)), dtype, out, "pinv")
+
+
+def lstsq(a, b, /, rcond=None):
+    """Solve ``a @ x = b`` by least squares; of several solutions the one of smallest norm.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    b : array_like
+        Right-hand sides as columns, ``(..., m, k)``; or a vector, ``(m,)``, or one for each matrix, ``(..., m)``.
+    rcond : float or array_like, optional
+        Singular values up to this part of the largest one are taken as 0. By default, ``max(m, n)`` times the
+        dtype's eps; a negative number stands for eps itself.
+
+    Returns
+    -------
+    LstsqResult
+        `solution` of shape ``(..., n, k)`` or ``(..., n)``; `residuals`, the sum of squares of each column of
+        ``b - a @ x``, empty if ``m <= n`` or a rank is less than `n`; `rank`, int64; `singular_values` of `a`.
+
+    Raises
+    ------
+    {matrix_rank: LinAlgError}
+    ValueError
+        `a` has fewer than two dimensions, or `b` another number of rows.
+    TypeError
+        A dtype is neither float nor complex.
+    {matrix_rank: DeviceError, ImportError}
+
+    See Also
+    --------
+    pinv : The pseudo-inverse.
+    solve : Solve systems with square matrices.
+
+    Notes
+    -----
+    NumPy: ``numpy.linalg.lstsq``. PyTorch: ``torch.linalg.lstsq``, whose names the fields have. Computed from singular
+    values.
+
+    Examples
+    --------
+    >>> a = dl.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> [round(value, 4) for value in dl.linalg.lstsq(a, [1.0, 3.0, 5.0]).solution.tolist()]
+    [1.0, 2.0]
+    """
+    a, b = computed(a, "lstsq"), computed(b, "lstsq")
+    check_matrices(a, False, "lstsq")
+    dtype = result_type(a, b)
+    work = _FLOAT32 if dtype.name in _NARROW else dtype
+    a, b = a.astype(work, copy=False), b.astype(work, copy=False)
+    vectors = b.ndim == 1 or b.shape == a.shape[:-1]
+    b = b[..., None] if vectors else b
+    m, n = a.shape[-2:]
+    if b.ndim < 2 or b.shape[-2] != m:
+        raise ValueError(f"lstsq: a and b must have one number of rows, got shapes {a.shape} and {b.shape}")
+    u, values, vh = svd(a, full_matrices=False)
+    rcond = finfo(work).eps if isinstance(rcond, (int, float)) and rcond < 0 else rcond
+    inverses, rank = _inverses(a, dtype, values, rcond)
+    x = matmul(_adjoint(vh), ops.multiply(inverses[..., None], matmul(_adjoint(u), b)))
+    if m > n and all_of(ops.equal(rank, n)).item():
+        residuals = sum(ops.square(ops.abs(ops.subtract(b, matmul(a, x)))), axis=-2)
+    else:
+        residuals = zeros((0,), dtype=values.dtype, device=values.device)
+    real = dtype if dtype.name in _NARROW else values.dtype
+    return LstsqResult((x[..., 0] if vectors else x).astype(dtype), residuals.astype(real), rank, values.astype(real))
+
+
+def cond(x, /, p=None):
+    """Compute the condition number of a matrix: the product of its norm and that of its inverse.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype, square unless `p` is None, 2 or -2. float16 and
+        bfloat16 are computed in float32.
+    p : {None, "fro", "nuc", 1, -1, 2, -2, inf, -inf}, optional
+        Order of the norm, as for `matrix_norm`. None is 2: the largest over the smallest singular value.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(...)``, real; infinity for singular matrices, NaN for those with NaN.
+
+    Raises
+    ------
+    LinAlgError
+        The matrices have no elements.
+    ValueError
+        `x` does not consist of (square) matrices, or `p` is unknown.
+    {matrix_norm: TypeError}
+    {matrix_rank: DeviceError, ImportError}
+
+    See Also
+    --------
+    svdvals : The singular values.
+
+    Notes
+    -----
+    NumPy: ``numpy.linalg.cond``. PyTorch: ``torch.linalg.cond``.
+
+    Examples
+    --------
+    >>> dl.linalg.cond(dl.asarray([[4.0, 0.0], [0.0, 2.0]]))
+    Tensor(2., shape=(), device=cpu, dtype=float32)
+    """
+    x, dtype = _operand(x, "cond")
+    p = 2 if p is None else p if isinstance(p, str) else _order(p, "cond")
+    check_matrices(x, p not in (2, -2), "cond")
+    if p not in _ORDERS:
+        raise ValueError(f"cond: p must be None, fro, nuc, 1, -1, 2, -2, inf or -inf, got {quoted(p)}")
+    if 0 in x.shape[-2:]:
+        raise LinAlgError(f"cond: not defined for matrices without elements, got shape {x.shape}")
+    has_nan = any_of(ops.isnan(x), axis=(-2, -1))
+    usable = all_of(ops.isfinite(x), axis=(-2, -1))
+    if p in (2, -2):
+        values = svdvals(where(usable[..., None, None], x, _eye_like(x)))
+        result = ops.divide(values[..., 0], values[..., -1])
+        result = result if p == 2 else ops.divide(values[..., -1], values[..., 0])
+    else:
+        unit = _eye_like(x)
+        usable = ops.logical_and(usable, ops.not_equal(slogdet(where(usable[..., None, None], x, unit)).sign, 0))
+        x = where(usable[..., None, None], x, unit)
+        result = ops.multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
+    result = where(ops.logical_and(usable, ops.logical_not(ops.isnan(result))), result, _INF)
+    return _finished(where(has_nan, float("nan"), result), dtype, None, "cond")
+
+
+def multi_dot(arrays, /, *, out=None):
+    """Multiply matrices in the order that takes the fewest multiplications.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        At least two matrices. The first and the last may be vectors: a row and a column. The dtypes are promoted.
+    {trace: out}
+
+    Returns
+    -------
+    Tensor
+        The product, without the dimension of a vector.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two, or shapes do not fit; or `out` has another shape or is read-only.
+    TypeError
+        There is no common dtype, or the dtype of `out` is of a lower kind than the result's.
+
+    See Also
+    --------
+    matmul : Multiply two.
+
+    Notes
+    -----
+    NumPy: ``numpy.linalg.multi_dot``. PyTorch: ``torch.linalg.multi_dot``.
+
+    Examples
+    --------
+    >>> a, v = dl.ones((2, 2)), dl.ones(2)
+    >>> dl.linalg.multi_dot([a, a, v])
+    Tensor([4., 4.], shape=(2,), device=cpu, dtype=float32)
+    """
+    parts = [asarray(x) for x in arrays]
+    if len(parts) < 2:
+        raise ValueError(f"multi_dot: expected at least two arrays, got {len(parts)}")
+    dtype = result_type(*parts)
+    ends = parts[0].ndim == 1, parts[-1].ndim == 1
+    parts[0] = parts[0][None] if ends[0] else parts[0]
+    parts[-1] = parts[-1][:, None] if ends[1] else parts[-1]
+    for k, part in enumerate(parts):
+        if part.ndim != 2 or (k and parts[k - 1].shape[1] != part.shape[0]):
+            before = f" after {parts[k - 1].shape}" if k else ""
+            raise ValueError(f"multi_dot: arrays[{k}] has shape {part.shape}{before}; expected matrices that fit")
+    parts = [part.astype(dtype, copy=False) for part in parts]
+    best = _best_order([parts[0].shape[0], *(part.shape[1] for part in parts)])
+    product = _product(parts, best, 0, len(parts) - 1)
+    return written(
+        product[0 if ends[0] else slice(None), ..., 0] if ends[1] else product[0] if ends[0] else product,
+        out,
+        "multi_dot",
+    )
+
+
+def _best_order(sizes):
+    """Where a chain of matrices is divided for the fewest multiplications: by its first and last matrix."""
+    count = len(sizes) - 1
+    costs, best = {(k, k): 0 for k in range(count)}, {}
+    for length in range(1, count):
+        for first in range(count - length):
+            last = first + length
+            costs[first, last], best[first, last] = sorted(
+                (costs[first, k] + costs[k + 1, last] + sizes[first] * sizes[k + 1] * sizes[last + 1], k)
+                for k in range(first, last)
+            )[0]
+    return best
+
+
+def _product(parts, best, first, last):
+    """The product of a part of a chain of matrices."""
+    if first == last:
+        return parts[first]
+    middle = best[first, last]
+    return matmul(_product(parts, best, first, middle), _product(parts, best, middle + 1, last))

@@ -32,6 +32,21 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
+class LstsqResult(NamedTuple):
+    """Least-squares solution, sums of squared residuals, rank, and singular values.
+
+    Examples
+    --------
+    >>> dl.linalg.lstsq(dl.asarray([[2.0], [0.0]]), [4.0, 1.0]).residuals.tolist()
+    [1.0]
+    """
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
 class QRResult(NamedTuple):
     """Orthonormal columns and an upper triangle, whose product is the matrix.
 
