@@ -299,6 +299,8 @@ FFTN = "fft.(fftn ifftn irfftn rfftn fft2 ifft2 irfft2 rfft2)"
 SQUARE = "linalg.(cholesky det eig eigh eigvals eigvalsh inv matrix_power slogdet)"
 MATRIX = "linalg.(matrix_norm matrix_rank pinv qr svd svdvals)"
 EIGEN = "linalg.(eigh eigvalsh matrix_rank pinv svd svdvals)"
+SHIFTED = "lognormal laplace gumbel logistic"
+OF_ONE = "rayleigh weibull pareto gamma chisquare poisson geometric"
 DRAWS = "random.Generator.(exponential integers normal random uniform)"
 
 ROWS = [
@@ -551,6 +553,16 @@ ROWS = [
     ("ValueError", lambda f: f(RNG, 1, 0), "random.Generator.uniform"),
     ("ValueError", lambda f: f(RNG, 4, out=VECTOR), "random.Generator.random"),
     ("OverflowError", lambda f: f(RNG, 300, dtype="int8"), "random.Generator.integers"),
+    ("TypeError", lambda f: f(RNG, dtype="int8"), f"random.Generator.(standard_normal standard_exponential {SHIFTED})"),
+    ("ValueError", lambda f: f(RNG, 4, out=VECTOR), "random.Generator.(standard_normal standard_exponential)"),
+    ("TypeError", lambda f: f(RNG, "a"), f"random.Generator.({OF_ONE})"),
+    ("ValueError", lambda f: f(RNG, -1), f"random.Generator.({OF_ONE})"),
+    ("ValueError", lambda f: f(RNG, 1, -1), f"random.Generator.({SHIFTED} beta)"),
+    ("TypeError", lambda f: f(RNG, 1, "a"), "random.Generator.(beta binomial multinomial multivariate_normal)"),
+    ("ValueError", lambda f: f(RNG, 1, 2), "random.Generator.(binomial multinomial multivariate_normal)"),
+    ("IndexError", lambda f: f(RNG, X, 9), "random.Generator.permuted"),
+    ("ValueError", lambda f: f(RNG, X, out=VECTOR), "random.Generator.permuted"),
+    ("TypeError", lambda f: f(object()), "random.default_rng"),
     ("TypeError", lambda f: f(RNG, 5), "random.Generator.shuffle"),
     ("ValueError", lambda f: f(RNG, READ_ONLY), "random.Generator.shuffle"),
     ("ValueError", lambda f: f(RNG, 2**80), "random.Generator.jump"),

@@ -109,11 +109,34 @@ DRAWS = {
 }
 
 
+COMPOSED = {
+    "lognormal": lambda rng, n: rng.lognormal(1, 2, n, dtype="float64"),
+    "laplace": lambda rng, n: rng.laplace(1, 2, n, dtype="float64"),
+    "gumbel": lambda rng, n: rng.gumbel(1, 2, n, dtype="float64"),
+    "logistic": lambda rng, n: rng.logistic(1, 2, n, dtype="float64"),
+    "rayleigh": lambda rng, n: rng.rayleigh(2, n, dtype="float64"),
+    "weibull": lambda rng, n: rng.weibull(1.5, n, dtype="float64"),
+    "pareto": lambda rng, n: rng.pareto(5, n, dtype="float64"),
+    "gamma below 1": lambda rng, n: rng.gamma(0.3, 2, size=n, dtype="float64"),
+    "gamma": lambda rng, n: rng.gamma(2.5, 2, size=n, dtype="float64"),
+    "chisquare": lambda rng, n: rng.chisquare(3, n, dtype="float64"),
+    "beta": lambda rng, n: rng.beta(0.5, 2, n, dtype="float64"),
+    "poisson of few": lambda rng, n: rng.poisson(3, n),
+    "poisson of many": lambda rng, n: rng.poisson(40, n),
+    "binomial of few": lambda rng, n: rng.binomial(10, 0.7, n),
+    "binomial of many": lambda rng, n: rng.binomial(1000, 0.3, n),
+    "geometric": lambda rng, n: rng.geometric(0.3, n),
+    "multinomial": lambda rng, n: rng.multinomial(9, [0.2, 0.3, 0.5], n),
+    "multivariate_normal": lambda rng, n: rng.multivariate_normal([0, 1], [[2, 1], [1, 2]], n, dtype="float64"),
+}
+
+
 def everything(n):
     """Bits of every distribution and dtype."""
     found = [digest(draw(Generator(9), n, dtype)) for draw in DRAWS.values() for dtype in REALS]
     found += [digest(Generator(9).integers(100, shape=n, dtype=dtype)) for dtype in INTEGERS]
     found += [digest(Generator(9).integers(3 * 2**30, shape=n)), digest(Generator(9).integers(3 * 2**61, shape=n))]
+    found += [digest(draw(Generator(9), n // 10)) for draw in COMPOSED.values()]
     return [*found, digest(Generator(9).permutation(1000)), digest(Generator(9).choice(9, 50, p=range(9)))]
 
 
@@ -132,7 +155,7 @@ def test_levels_and_threads_give_the_same_bits():
             )
             used, count, *found = made.stdout.split()
             assert (used, count) == (level, threads)
-            assert len(found) == 28
+            assert len(found) == 28 + len(COMPOSED)
             seen[level, threads] = tuple(found)
     assert len(set(seen.values())) == 1, seen
 
@@ -143,6 +166,14 @@ def test_calls_may_be_divided_anywhere(name, dtype):
     whole = array(DRAWS[name](Generator(3), 3000, dtype))
     rng = Generator(3)
     parts = np.concatenate([array(DRAWS[name](rng, n, dtype)) for n in (5, 5, 1, 0, 1013, 1024, 952)])
+    assert whole.tobytes() == parts.tobytes()
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_calls_of_composed_distributions_may_be_divided_anywhere(name):
+    whole = array(COMPOSED[name](Generator(3), 500))
+    rng = Generator(3)
+    parts = np.concatenate([array(COMPOSED[name](rng, n)) for n in (1, 7, 0, 42, 450)])
     assert whole.tobytes() == parts.tobytes()
 
 
@@ -468,3 +499,238 @@ def test_size_is_numpys_name_of_the_shape(draw, size):
     by_size, by_shape = draw(dl.random.Generator(1), size=size), draw(dl.random.Generator(1), shape=size)
     assert by_size.tolist() == by_shape.tolist()
     assert by_size.shape == dl.zeros(size).shape
+
+
+@pytest.mark.parametrize("name", ["poisson", "laplace", "lognormal", "beta", "multivariate_normal", "standard_normal"])
+@pytest.mark.parametrize("size", [3, (2, 3), ()])
+def test_size_is_numpys_name_of_the_shape_of_composed_distributions(name, size):
+    needed = {"beta": (1, 2), "multivariate_normal": ([0], [[1]])}.get(name, ())
+    by_size, by_shape = (getattr(Generator(1), name)(*needed, **of) for of in ({"size": size}, {"shape": size}))
+    assert by_size.tolist() == by_shape.tolist()
+
+
+@pytest.mark.parametrize("name", ["random", "normal", "choice", "poisson", "standard_exponential"])
+def test_shape_and_size_together_are_refused(name):
+    rng = Generator(1)
+    with pytest.raises(TypeError, match=f"^{name}: shape and size are names of one parameter"):
+        getattr(rng, name)(*([3] if name == "choice" else []), shape=2, size=2)
+    assert rng.state == Generator(1).state
+
+
+def test_normal_takes_numpys_names():
+    assert Generator(1).normal(loc=2, scale=3, size=4).tolist() == Generator(1).normal(2, 3, 4).tolist()
+
+
+# -- composed distributions -------------------------------------------------------------------------------------------
+
+CONTINUOUS = {
+    "lognormal": lambda x: normal_distribution((np.log(x) - 1) / 2),
+    "laplace": lambda x: np.where(x < 1, np.exp((x - 1) / 2) / 2, 1 - np.exp((1 - x) / 2) / 2),
+    "gumbel": lambda x: np.exp(-np.exp((1 - x) / 2)),
+    "logistic": lambda x: 1 / (1 + np.exp((1 - x) / 2)),
+    "rayleigh": lambda x: 1 - np.exp(-x * x / 8),
+    "weibull": lambda x: 1 - np.exp(-(x**1.5)),
+    "pareto": lambda x: 1 - (1 + x) ** -5.0,
+    "chisquare": lambda x: error_function(np.sqrt(x / 2)) - np.sqrt(2 * x / math.pi) * np.exp(-x / 2),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_composed_distributions(name):
+    assert kolmogorov(array(COMPOSED[name](Generator(5), 50000)), CONTINUOUS[name]) < 1.95  # p = 0.001
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 2.5, 100.0, 1e6])
+def test_gamma_values_have_their_moments(shape):
+    x = array(Generator(5).gamma(shape, 2.0, size=200000, dtype="float64"))
+    assert abs(x.mean() - 2 * shape) < 4 * 2 * math.sqrt(shape / x.size)
+    assert x.var() == pytest.approx(4 * shape, rel=4 * math.sqrt((2 + 6 / shape) / x.size))
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.02, 0.03), (0.5, 0.5), (2.0, 3.0), (50.0, 1.0)])
+def test_beta_values_have_their_moments(a, b):
+    x = array(Generator(5).beta(a, b, 100000, dtype="float64"))
+    variance = a * b / ((a + b) ** 2 * (a + b + 1))
+    assert abs(x.mean() - a / (a + b)) < 4 * math.sqrt(variance / x.size)
+    assert x.var() == pytest.approx(variance, rel=0.05)
+    assert 0 <= x.min() <= x.max() <= 1
+
+
+def agreement(values, probabilities):
+    """Chi-squared of counts against probabilities, as normal deviations of it; rare values count together."""
+    expected = np.asarray(probabilities) * values.size
+    found = np.bincount(values.ravel(), minlength=expected.size)[: expected.size].astype(float)
+    often = expected > 10
+    found, expected = (
+        np.append(found[often], values.size - found[often].sum()),
+        np.append(expected[often], values.size - expected[often].sum()),
+    )
+    found, expected = found[expected > 1e-3], expected[expected > 1e-3]
+    free = expected.size - 1
+    ratio = ((found - expected) ** 2 / expected).sum() / free
+    return (ratio ** (1 / 3) - (1 - 2 / (9 * free))) / math.sqrt(2 / (9 * free))
+
+
+@pytest.mark.parametrize("mean", [0.7, 5.0, 9.99, 10.0, 15.0, 100.0])
+def test_poisson_values(mean):
+    values = array(Generator(5).poisson(mean, 200000))
+    probabilities = [math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(300)]
+    assert abs(agreement(values, probabilities)) < 3.5
+
+
+@pytest.mark.parametrize(("n", "p"), [(7, 0.3), (7, 0.8), (20, 0.5), (25, 0.45), (100, 0.05), (400, 0.7)])
+def test_binomial_values(n, p):
+    values = array(Generator(5).binomial(n, p, 200000))
+    assert abs(agreement(values, [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])) < 3.5
+
+
+def test_the_check_of_counts_finds_a_wrong_distribution():
+    values = array(Generator(5).poisson(15.0, 200000))
+    assert agreement(values, [math.exp(k * math.log(15.1) - 15.1 - math.lgamma(k + 1)) for k in range(300)]) > 5
+
+
+def test_geometric_values():
+    values = array(Generator(5).geometric(0.3, 100000))
+    assert abs(agreement(values, [0.0] + [0.3 * 0.7**k for k in range(60)])) < 3.5
+    assert Generator(5).geometric(1, 100).tolist() == [1] * 100
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: g.poisson(0, 9),
+        lambda g: g.binomial(0, 0.5, 9),
+        lambda g: g.binomial(5, 0, 9),
+        lambda g: g.gamma(0, size=9),
+        lambda g: g.rayleigh(0, 9),
+    ],
+)
+def test_distributions_of_nothing_are_zero(draw):
+    assert draw(Generator(1)).tolist() == [0] * 9
+
+
+@pytest.mark.parametrize("mean", [1e4, 1e12])
+def test_poisson_values_of_large_means(mean):
+    values = np.concatenate([array(Generator(seed).poisson(mean, 50000)) for seed in range(8)]).astype(float)
+    assert abs(values.mean() - mean) < 4 * math.sqrt(mean / values.size)
+    assert values.var() == pytest.approx(mean, rel=0.01)
+
+
+def test_parameters_broadcast_and_give_what_each_gives_alone():
+    means = np.array([0.5, 3.0, 9.9, 10.0, 30.0, 1e4])
+    together = array(Generator(3).poisson(means[:, None], (6, 50)))
+    trials, chances = np.array([1, 10, 100, 1000, 10, 50]), np.array([0.3, 0.7, 0.5, 0.9, 0.5, 0.1])
+    outcomes = array(Generator(3).binomial(trials[:, None], chances[:, None], (6, 50)))
+    for k in range(6):
+        rng = Generator(3)
+        rng.jump(4 * 50 * k)
+        state = rng.state
+        assert together[k].tolist() == rng.poisson(float(means[k]), 50).tolist()
+        rng.state = state
+        assert outcomes[k].tolist() == rng.binomial(int(trials[k]), float(chances[k]), 50).tolist()
+
+
+def test_the_shape_is_by_default_that_of_the_parameters():
+    assert Generator(1).poisson([1.0, 2.0]).shape == (2,)
+    assert Generator(1).beta([[1.0], [2.0]], [1.0, 2.0, 3.0]).shape == (2, 3)
+    assert Generator(1).gamma(1.0).shape == ()
+    assert Generator(1).multinomial([3, 4], [0.5, 0.5]).sum(1).tolist() == [3, 4]
+    assert Generator(1).normal(size=(2, 0)).shape == Generator(1).gamma(2, size=(2, 0)).shape
+
+
+def test_multinomial_values_sum_to_the_trials():
+    values = array(Generator(5).multinomial(20, [0.2, 0.3, 0.5], 50000))
+    assert set(values.sum(1).tolist()) == {20}
+    np.testing.assert_allclose(values.mean(0), [4, 6, 10], atol=0.05)
+    np.testing.assert_allclose(values.var(0), [3.2, 4.2, 5.0], rtol=0.03)
+    assert np.cov(values.T)[0, 1] == pytest.approx(-20 * 0.2 * 0.3, rel=0.05)
+
+
+def test_multivariate_normal_values_have_their_covariance():
+    covariance = np.array([[1.0, 0.5, 0.0], [0.5, 2.0, 0.3], [0.0, 0.3, 0.7]])
+    values = array(Generator(5).multivariate_normal([1, 2, 3], covariance, 100000))
+    np.testing.assert_allclose(values.mean(0), [1, 2, 3], atol=0.02)
+    np.testing.assert_allclose(np.cov(values.T), covariance, atol=0.03)
+    both = array(Generator(5).multivariate_normal([0, 1], [[1, 1], [1, 1]], 5, dtype="float64"))
+    np.testing.assert_allclose(both[:, 1] - both[:, 0], 1, atol=1e-12)
+
+
+def test_permuted_lines_have_orders_of_their_own():
+    x = np.arange(3000).reshape(3, 1000)
+    lines = array(Generator(5).permuted(x, axis=1))
+    assert np.sort(lines, axis=1).tolist() == x.tolist()
+    assert (lines[0] + 1000).tolist() != lines[1].tolist()
+    columns, everywhere = array(Generator(5).permuted(x, axis=0)), array(Generator(5).permuted(x))
+    assert np.sort(columns, axis=0).tolist() == x.tolist()
+    assert np.sort(everywhere.ravel()).tolist() == x.ravel().tolist()
+    t = dl.arange(5)
+    assert Generator(5).permuted(t, out=t) is t
+    assert sorted(t.tolist()) == [0, 1, 2, 3, 4]
+
+
+COMPOSED_FAULTS = [
+    (lambda g: g.gamma(-1), ValueError, "^gamma: shape must be finite and at least 0, got -1"),
+    (lambda g: g.gamma(math.nan), ValueError, "^gamma: shape must be finite"),
+    (lambda g: g.gamma(1, size=-1), ValueError, r"^gamma: extents must be at least 0, got shape \(-1,\)"),
+    (lambda g: g.gamma([1, 2], size=3), ValueError, r"^gamma: parameters of .* do not broadcast to \(3,\)"),
+    (lambda g: g.gamma(1, size=2**60), (ValueError, MemoryError), "2305843009213693952|memory|bytes"),
+    (lambda g: g.beta(0, 1), ValueError, "^beta: a must be finite and above 0, got 0"),
+    (lambda g: g.chisquare(0), ValueError, "^chisquare: df must be finite and above 0"),
+    (lambda g: g.poisson("a"), TypeError, "^poisson: lam must be real numbers, got 'a'"),
+    (lambda g: g.poisson(1j), TypeError, "^poisson: lam must be real numbers"),
+    (lambda g: g.poisson(-1), ValueError, "^poisson: lam must be finite and at least 0"),
+    (lambda g: g.binomial(2.5, 0.5), TypeError, "^binomial: n must be integers, got 2.5"),
+    (lambda g: g.binomial(-2, 0.5), ValueError, "^binomial: n must be"),
+    (lambda g: g.binomial(3, 1.5), ValueError, "^binomial: p must be between 0 and 1, got 1.5"),
+    (lambda g: g.geometric(0), ValueError, "^geometric: p must be above 0 and at most 1"),
+    (lambda g: g.laplace(0, -1), ValueError, "^laplace: scale must be finite and at least 0"),
+    (lambda g: g.laplace(dtype="int32"), TypeError, "^laplace: dtype: expected float16"),
+    (lambda g: g.weibull(0), ValueError, "^weibull: a must be finite and above 0"),
+    (lambda g: g.multinomial(3, [0.9, 0.9, 0.1]), ValueError, "^multinomial: pvals must be a vector .* at most 1"),
+    (lambda g: g.multivariate_normal([0], [[-1]]), ValueError, "^multivariate_normal: cov must be positive"),
+    (lambda g: g.multivariate_normal([0, 0], [[1, 2], [0, 1]]), ValueError, "cov must be symmetric"),
+    (lambda g: g.multivariate_normal([0, 0], [[1]]), ValueError, r"expected a mean \(n,\) and a cov \(n, n\)"),
+    (lambda g: g.permuted([1, 2], axis=1), IndexError, "^permuted: axis 1 is out of range"),
+    (lambda _: dl.random.default_rng("seed"), TypeError, "^default_rng: seed: expected an integer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "words"), COMPOSED_FAULTS)
+def test_faults_of_composed_distributions_name_the_argument_and_leave_the_state(call, error, words):
+    rng = Generator(1)
+    with pytest.raises(error, match=words):
+        call(rng)
+    assert rng.state == Generator(1).state
+
+
+# -- NumPy's module ---------------------------------------------------------------------------------------------------
+
+
+def test_default_rng_returns_a_generator():
+    assert dl.random.default_rng(7).random(3).tolist() == Generator(7).random(3).tolist()
+    rng = Generator(1)
+    assert dl.random.default_rng(rng) is rng
+    assert dl.random.default_rng().state != dl.random.default_rng(seed=None).state
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("normal", r"dl\.random\.Generator\(seed\)\.normal\(\.\.\.\)"),
+        ("randn", r"dl\.random\.Generator\(seed\)\.normal\(shape=shape\)"),
+        ("randint", r"\.integers\(low, high, shape\)"),
+        ("seed", r"rng = dl\.random\.Generator\(seed\)"),
+    ],
+)
+def test_the_module_names_the_line_for_functions_with_a_hidden_state(name, line):
+    with pytest.raises(
+        AttributeError, match=f"^dltensor.random has no {name}, since there is no hidden state; write .*{line}"
+    ):
+        getattr(dl.random, name)
+    assert not hasattr(dl.random, name)
+
+
+def test_other_names_of_the_module_are_missing_as_usual():
+    with pytest.raises(AttributeError, match=r"^module 'dltensor\.random' has no attribute 'foo'"):
+        _ = dl.random.foo
+    assert not hasattr(dl.random, "__wrapped__")

@@ -283,7 +283,7 @@ cdef class Generator:
         cdef bint fits
         with cython.critical_section(self):
             used = self._position
-            start = used + (used & <uint64_t>(words - 1))
+            start = used + (-used & <uint64_t>(words - 1))  # `words` is a power of two
             fits = start <= most and <uint64_t>n <= (most - start) // <uint64_t>words
             if fits:
                 self._position = start + <uint64_t>n * <uint64_t>words
@@ -367,7 +367,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).random(2, dtype="float64")
         Tensor([0.89468472, 0.71126808], shape=(2,), device=cpu, dtype=float64)
         """
-        shape = shape if size is None else size
+        shape = _one_of(shape, size, "random")
         cdef DrawOptions how
         how.count = 0
         cdef Tensor target = _target(out, "random")
@@ -410,7 +410,7 @@ cdef class Generator:
         Tensor([0.78051835, 0.7893694 , 0.1714519 ],
                shape=(3,), device=cpu, dtype=float32)
         """
-        shape = shape if size is None else size
+        shape = _one_of(shape, size, "uniform")
         cdef DrawOptions how
         cdef Tensor target = _target(out, "uniform")
         dtype = _checked(UNIFORM, dtype, None, target, "uniform")
@@ -461,7 +461,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).integers(0, 100, 4)
         Tensor([89, 89, 58, 71], shape=(4,), device=cpu, dtype=int64)
         """
-        shape = shape if size is None else size
+        shape = _one_of(shape, size, "integers")
         cdef DrawOptions how
         cdef Tensor target = _target(out, "integers")
         dtype = _checked(INTEGERS, dtype, "int64", target, "integers")
@@ -483,7 +483,8 @@ cdef class Generator:
         how.reject = (_NARROW if count <= _NARROW else _WIDE) % count
         return self._draw(INTEGERS, &how, shape, dtype, out, target, device, "integers")
 
-    def normal(self, mean=0.0, std=1.0, shape=(), *, size=None, dtype=None, out=None, device=None):
+    def normal(self, mean=0.0, std=1.0, shape=(), *, size=None, loc=None, scale=None, dtype=None, out=None,
+               device=None):
         """Draw values of a normal distribution.
 
         Parameters
@@ -492,7 +493,10 @@ cdef class Generator:
             Mean.
         std : float, default 1.0
             Standard deviation, at least 0.
-        {Generator.random: shape, size, dtype, out, device}
+        {Generator.random: shape, size}
+        loc, scale : float, optional
+            NumPy's names of `mean` and `std`.
+        {Generator.random: dtype, out, device}
 
         Returns
         -------
@@ -511,15 +515,21 @@ cdef class Generator:
         Tensor([10.760801 ,  9.407444 ,  9.5015335],
                shape=(3,), device=cpu, dtype=float32)
         """
-        shape = shape if size is None else size
-        cdef DrawOptions how
-        cdef Tensor target = _target(out, "normal")
-        dtype = _checked(NORMAL, dtype, None, target, "normal")
-        how.a, how.b, how.count = _number(mean, "mean", "normal"), _number(std, "std", "normal"), 0
-        if not (isfinite(how.a) and isfinite(how.b) and how.b >= 0):
+        shape = _one_of(shape, size, "normal")
+        mean, std = mean if loc is None else loc, std if scale is None else scale
+        cdef double center = _number(mean, "mean", "normal"), deviation = _number(std, "std", "normal")
+        if not (isfinite(center) and isfinite(deviation) and deviation >= 0):
             raise ValueError(f"normal: expected a finite mean and a finite std of at least 0, got mean={mean} and "
                              f"std={std}")
-        return self._draw(NORMAL, &how, shape, dtype, out, target, device, "normal")
+        return self._scaled(NORMAL, center, deviation, shape, dtype, out, device, "normal")
+
+    cdef object _scaled(self, Distribution kind, double a, double b, object shape, object dtype, object out,
+                        object device, str func):
+        cdef DrawOptions how
+        cdef Tensor target = _target(out, func)
+        dtype = _checked(kind, dtype, None, target, func)
+        how.a, how.b, how.count = a, b, 0
+        return self._draw(kind, &how, shape, dtype, out, target, device, func)
 
     def exponential(self, scale=1.0, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of an exponential distribution.
@@ -547,14 +557,523 @@ cdef class Generator:
         Tensor([0.23248535, 0.22256774, 1.0698066 ],
                shape=(3,), device=cpu, dtype=float32)
         """
-        shape = shape if size is None else size
-        cdef DrawOptions how
-        cdef Tensor target = _target(out, "exponential")
-        dtype = _checked(EXPONENTIAL, dtype, None, target, "exponential")
-        how.a, how.b, how.count = 0, _number(scale, "scale", "exponential"), 0
-        if not (isfinite(how.b) and how.b >= 0):
+        shape = _one_of(shape, size, "exponential")
+        cdef double mean = _number(scale, "scale", "exponential")
+        if not (isfinite(mean) and mean >= 0):
             raise ValueError(f"exponential: expected a finite scale of at least 0, got {scale}")
-        return self._draw(EXPONENTIAL, &how, shape, dtype, out, target, device, "exponential")
+        return self._scaled(EXPONENTIAL, 0.0, mean, shape, dtype, out, device, "exponential")
+
+    def standard_normal(self, shape=(), *, size=None, dtype=None, out=None, device=None):
+        """Draw values of the normal distribution with mean 0 and standard deviation 1.
+
+        Parameters
+        ----------
+        {Generator.random: shape, size, dtype, out, device}
+
+        Returns
+        -------
+        Tensor
+            Those of `normal`.
+
+        Raises
+        ------
+        {Generator.random: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> rng, same = dl.random.Generator(1), dl.random.Generator(1)
+        >>> bool((rng.standard_normal(3) == same.normal(0, 1, 3)).all())
+        True
+        """
+        shape = _one_of(shape, size, "standard_normal")
+        return self._scaled(NORMAL, 0.0, 1.0, shape, dtype, out, device, "standard_normal")
+
+    def standard_exponential(self, shape=(), *, size=None, dtype=None, out=None, device=None):
+        """Draw values of the exponential distribution with mean 1.
+
+        Parameters
+        ----------
+        {Generator.random: shape, size, dtype, out, device}
+
+        Returns
+        -------
+        Tensor
+            Those of `exponential`.
+
+        Raises
+        ------
+        {Generator.random: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> rng, same = dl.random.Generator(1), dl.random.Generator(1)
+        >>> bool((rng.standard_exponential(3) == same.exponential(1, 3)).all())
+        True
+        """
+        shape = _one_of(shape, size, "standard_exponential")
+        return self._scaled(EXPONENTIAL, 0.0, 1.0, shape, dtype, out, device, "standard_exponential")
+
+    def lognormal(self, mean=0.0, sigma=1.0, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values whose logarithms are of a normal distribution.
+
+        Parameters
+        ----------
+        mean : float or array_like, default 0.0
+            Mean of the logarithms.
+        sigma : float or array_like, default 1.0
+            Standard deviation of the logarithms, at least 0.
+        shape : int or sequence of int, optional
+            Shape of the tensor; by default that of the parameters, broadcast.
+        size : int or sequence of int, optional
+            NumPy's name of `shape`.
+        dtype : dtype_like, optional
+            One of float16, bfloat16, float32 and float64; by default `get_default_dtype`. Values are
+            computed in float64 and rounded once.
+        device : device_like, optional
+            Device of the values, by default that of the parameters; they have the same bits on every device.
+
+        Returns
+        -------
+        Tensor
+            A value takes four words of the sequence.
+
+        Raises
+        ------
+        TypeError
+            A parameter is not real, the dtype is not one of those above, or shape and size are both there.
+        ValueError
+            A parameter is outside of its range, or shapes do not fit.
+
+        See Also
+        --------
+        normal : The logarithms.
+
+        Examples
+        --------
+        >>> bool((dl.random.Generator(1).lognormal(0.0, 0.0, 2) == 1.0).all())
+        True
+        """
+        return _composed("lognormal", self, (mean, sigma), shape, size, dtype, device)
+
+    def laplace(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a Laplace distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like, default 0.0
+            Location.
+        scale : float or array_like, default 1.0
+            Scale, at least 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            The difference of two exponential values.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).laplace(shape=2)
+        Tensor([-0.22942197, -0.2868904 ], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("laplace", self, (loc, scale), shape, size, dtype, device)
+
+    def gumbel(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a Gumbel distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like, default 0.0
+            Location.
+        scale : float or array_like, default 1.0
+            Scale, at least 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            Minus the logarithm of an exponential value.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).gumbel(shape=2)
+        Tensor([2.1956708, 2.005843 ], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("gumbel", self, (loc, scale), shape, size, dtype, device)
+
+    def logistic(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a logistic distribution.
+
+        Parameters
+        ----------
+        loc : float or array_like, default 0.0
+            Location.
+        scale : float or array_like, default 1.0
+            Scale, at least 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            The logarithm of the ratio of two exponential values.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).logistic(shape=2)
+        Tensor([-1.118935 , -1.1417584], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("logistic", self, (loc, scale), shape, size, dtype, device)
+
+    def rayleigh(self, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a Rayleigh distribution.
+
+        Parameters
+        ----------
+        scale : float or array_like, default 1.0
+            Scale, at least 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            The root of twice an exponential value.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).rayleigh(shape=2)
+        Tensor([0.4717709, 0.5187424], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("rayleigh", self, (scale,), shape, size, dtype, device)
+
+    def weibull(self, a, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a Weibull distribution with scale 1.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Shape, above 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            A power of an exponential value.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).weibull(2.0, 2)
+        Tensor([0.3335924 , 0.36680627], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("weibull", self, (a,), shape, size, dtype, device)
+
+    def pareto(self, a, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a Pareto distribution of the second kind, which begins at 0.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Shape, above 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            Add 1 for the classical Pareto distribution.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).pareto(2.0, 2)
+        Tensor([0.05721908, 0.06958789], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("pareto", self, (a,), shape, size, dtype, device)
+
+    def gamma(self, shape, scale=1.0, size=None, *, dtype=None, device=None):
+        """Draw values of a gamma distribution.
+
+        Parameters
+        ----------
+        shape : float or array_like
+            Shape of the distribution, not of the tensor; at least 0.
+        scale : float or array_like, default 1.0
+            Scale, at least 0.
+        size : int or sequence of int, optional
+            Shape of the tensor; by default that of the parameters, broadcast.
+        {Generator.lognormal: dtype, device}
+
+        Returns
+        -------
+        Tensor
+            By the method of Marsaglia and Tsang. An attempt is accepted with a probability of 0.95 or more; after 64
+            the last one stands.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        See Also
+        --------
+        chisquare, beta : Distributions of gamma values.
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).gamma(2.0, size=2)
+        Tensor([2.7930777, 2.0786338], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("gamma", self, (shape, scale), None, size, dtype, device)
+
+    def beta(self, a, b, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a beta distribution.
+
+        Parameters
+        ----------
+        a, b : float or array_like
+            Shapes, above 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            The part of one of two gamma values in their sum.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).beta(2.0, 3.0, 2)
+        Tensor([0.34359318, 0.3412351 ], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("beta", self, (a, b), shape, size, dtype, device)
+
+    def chisquare(self, df, shape=None, *, size=None, dtype=None, device=None):
+        """Draw values of a chi-squared distribution.
+
+        Parameters
+        ----------
+        df : float or array_like
+            Degrees of freedom, above 0.
+        {Generator.lognormal: shape, size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            Twice a gamma value.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).chisquare(3, 2)
+        Tensor([4.283707 , 3.0327551], shape=(2,), device=cpu, dtype=float32)
+        """
+        return _composed("chisquare", self, (df,), shape, size, dtype, device)
+
+    def multivariate_normal(self, mean, cov, shape=None, *, size=None, dtype=None, device=None):
+        """Draw vectors of a multivariate normal distribution.
+
+        Parameters
+        ----------
+        mean : array_like
+            Of shape ``(n,)``.
+        cov : array_like
+            Covariance, symmetric and positive semi-definite, of shape ``(n, n)``.
+        shape : int or sequence of int, default ()
+            Shape of the tensor before the dimension of the vectors.
+        {Generator.lognormal: size, dtype, device}
+
+        Returns
+        -------
+        Tensor
+            Of shape ``(*shape, n)``; a vector takes 2 n words of the sequence.
+
+        Raises
+        ------
+        {Generator.lognormal: TypeError, ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).multivariate_normal([0, 0], [[1, 0], [0, 4]], 2).shape
+        (2, 2)
+        """
+        return _composed("multivariate_normal", self, (mean, cov), shape, size, dtype, device)
+
+    def poisson(self, lam=1.0, shape=None, *, size=None, device=None):
+        """Draw numbers of events of a Poisson process.
+
+        Parameters
+        ----------
+        lam : float or array_like, default 1.0
+            Expected number, at least 0.
+        {Generator.lognormal: shape, size, device}
+
+        Returns
+        -------
+        Tensor
+            int64. By inversion below 10, else by PTRS (Hormann, 1993), in 64 attempts at most.
+
+        Raises
+        ------
+        TypeError
+            A parameter is not of its kind, or shape and size are both there.
+        {Generator.lognormal: ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).poisson(3.0, 4).tolist()
+        [5, 5, 3, 0]
+        """
+        return _counted("poisson", self, (lam,), shape, size, device)
+
+    def binomial(self, n, p, shape=None, *, size=None, device=None):
+        """Draw numbers of successes among independent trials.
+
+        Parameters
+        ----------
+        n : int or array_like
+            Number of trials.
+        p : float or array_like
+            Probability of success.
+        {Generator.lognormal: shape, size, device}
+
+        Returns
+        -------
+        Tensor
+            int64. By inversion where fewer than 10 are expected, else by BTRS (Hormann, 1993), in 64 attempts at most.
+
+        Raises
+        ------
+        TypeError
+            A parameter is not of its kind, or shape and size are both there.
+        {Generator.lognormal: ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).binomial(10, 0.5, 4).tolist()
+        [7, 7, 5, 2]
+        """
+        return _counted("binomial", self, (n, p), shape, size, device)
+
+    def geometric(self, p, shape=None, *, size=None, device=None):
+        """Draw the number of the first successful one of independent trials.
+
+        Parameters
+        ----------
+        p : float or array_like
+            Probability of success, above 0.
+        {Generator.lognormal: shape, size, device}
+
+        Returns
+        -------
+        Tensor
+            int64, at least 1.
+
+        Raises
+        ------
+        TypeError
+            A parameter is not of its kind, or shape and size are both there.
+        {Generator.lognormal: ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).geometric(0.5, 4).tolist()
+        [1, 1, 1, 5]
+        """
+        return _counted("geometric", self, (p,), shape, size, device)
+
+    def multinomial(self, n, pvals, shape=None, *, size=None, device=None):
+        """Draw numbers of trials with each of several outcomes.
+
+        Parameters
+        ----------
+        n : int or array_like
+            Number of trials.
+        pvals : array_like
+            Probability of each outcome, of shape ``(k,)``; the last one has what the others leave to 1.
+        shape : int or sequence of int, optional
+            Shape of the tensor before the dimension of the outcomes; by default that of `n`.
+        {Generator.lognormal: size, device}
+
+        Returns
+        -------
+        Tensor
+            int64, of shape ``(*shape, k)``; a value takes ``4 (k - 1)`` words.
+
+        Raises
+        ------
+        TypeError
+            A parameter is not of its kind, or shape and size are both there.
+        {Generator.lognormal: ValueError}
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).multinomial(10, [0.2, 0.8], 2).sum(1).tolist()
+        [10, 10]
+        """
+        return _counted("multinomial", self, (n, pvals), shape, size, device)
+
+    def permuted(self, x, axis=None, out=None):
+        """Return the elements in random order, each line along an axis in an order of its own.
+
+        Parameters
+        ----------
+        x : array_like
+            Tensor of any dtype that is computed with.
+        axis : int, optional
+            Dimension along which elements change places; by default all elements do.
+        out : array_like, optional
+            Writable tensor of the shape of `x`, which it may be; overwritten and returned.
+
+        Returns
+        -------
+        Tensor
+            Of the shape and dtype of `x`. By sorting a float64 value for each element.
+
+        Raises
+        ------
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` has another shape or is read-only.
+
+        See Also
+        --------
+        permutation, shuffle : Move whole entries along the first axis.
+
+        Examples
+        --------
+        >>> sorted(dl.random.Generator(1).permuted([3, 1, 2]).tolist())
+        [1, 2, 3]
+        """
+        from . import _distributions
+
+        return _distributions.permuted(self, x, axis, out)
 
     cdef Tensor _permutation(self, int64_t n, str func):
         """The integers below n in random order."""
@@ -693,7 +1212,7 @@ cdef class Generator:
         >>> rng.choice(dl.asarray([10, 20, 30]), 3, p=[0, 1, 0]).tolist()
         [20, 20, 20]
         """
-        shape = shape if size is None else size
+        shape = _one_of(shape, size, "choice")
         entries, replace = None, bool(replace)
         if hasattr(type(x), "__index__") and not hasattr(type(x), "shape"):
             n = _count(x, "choice")
@@ -785,7 +1304,6 @@ cdef class Generator:
         >>> bool((a.random(3) == b.random(3)).any())
         False
         """
-        cdef Generator child
         cdef uint64_t number, count = _limited(n, 32, "spawn")
         cdef uint64_t first
         with cython.critical_section(self):
@@ -794,11 +1312,27 @@ cdef class Generator:
         result = []
         for number in range(first, first + count):
             check_signals(number - first)
-            words = philox((number & 0xffffffff, number >> 32 | <uint64_t>children << 24,
-                            self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
-            child = Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
-            result.append(child)
+            result.append(self._child(number))
         return result
+
+    cdef Generator _child(self, uint64_t number):
+        words = philox((number & 0xffffffff, number >> 32 | <uint64_t>children << 24,
+                        self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
+        return Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
+
+    def _part(self, n, func):
+        """A generator at the four words of each of the next n values, which this one passes."""
+        cdef Generator part = Generator(self._key, stream=self._stream)
+        part._position = self._reserve(n, 4, func)
+        return part
+
+    def _attempt(self, number):
+        """A generator at the same place of the sequence of an attempt: from 1 on the last of those of children."""
+        cdef Generator part
+        cdef uint64_t attempt = number
+        part = self._child((<uint64_t>1 << 56) - attempt) if attempt else Generator(self._key, stream=self._stream)
+        part._position = self._position
+        return part
 
     def jump(self, n, /):
         """Move forward in the sequence without making values.
@@ -832,6 +1366,65 @@ cdef class Generator:
                 self._position = position
                 return
         raise ValueError(f"jump: expected a position from 0 to 2^{position_bits} - 1, got {before} + {str(n)[:60]}")
+
+
+def default_rng(seed=None):
+    """Return a generator, as NumPy's function of that name.
+
+    Parameters
+    ----------
+    seed : int, sequence of int, Generator or None, optional
+        As for `Generator`; a generator is returned itself.
+
+    Returns
+    -------
+    Generator
+        Whose values are others than those of NumPy's generators.
+
+    Raises
+    ------
+    TypeError
+        The seed is something else.
+
+    See Also
+    --------
+    Generator : The class.
+
+    Examples
+    --------
+    >>> bool(dl.random.default_rng(7).random() == dl.random.Generator(7).random())
+    True
+    """
+    try:
+        return seed if isinstance(seed, Generator) else Generator(seed)
+    except TypeError as error:
+        raise TypeError(str(error).replace("Generator", "default_rng", 1)) from None
+
+
+cdef object _one_of(object shape, object size, str func):
+    """The shape, by either of its names."""
+    if size is None:
+        return shape
+    if shape is not None and not (type(shape) is tuple and len(<tuple>shape) == 0):
+        raise TypeError(f"{func}: shape and size are names of one parameter; give one of them")
+    return size
+
+
+cdef object _composed(str func, Generator rng, tuple parameters, object shape, object size, object dtype,
+                      object device):
+    """Values of a distribution that is composed of others, of whose module the import is left to the first call."""
+    from . import _distributions
+
+    shape = _one_of(shape, size, func)
+    dtype = _checked(UNIT, dtype, "float32", None, func)
+    return getattr(_distributions, func)(rng, *parameters, shape, dtype, device)
+
+
+cdef object _counted(str func, Generator rng, tuple parameters, object shape, object size, object device):
+    """The same of a distribution of integers."""
+    from . import _distributions
+
+    return getattr(_distributions, func)(rng, *parameters, _one_of(shape, size, func), device)
 
 
 cdef object _checked(Distribution kind, object dtype, str default, Tensor target, str func):
