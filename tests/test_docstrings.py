@@ -9,7 +9,7 @@ import pkgutil
 from pathlib import Path
 
 import pytest
-from test_docs import CHECKER, FLAGS, skip_without
+from test_docs import CHECKER, FLAGS, missing_package
 
 import dltensor as dl
 
@@ -52,7 +52,8 @@ def test_a_docstring_prints_what_it_says(name, text, names):
     assert test.examples
     if name.startswith("dltensor._cli.demo"):
         pytest.importorskip("matplotlib", reason="matplotlib brings the photograph")
-    skip_without(example.source for example in test.examples)
+    for package in filter(None, (missing_package(example.source) for example in test.examples)):
+        pytest.skip(f"{package} is not installed")
     report = io.StringIO()
     failed, _ = doctest.DocTestRunner(CHECKER, verbose=False, optionflags=FLAGS).run(test, out=report.write)
     if failed:

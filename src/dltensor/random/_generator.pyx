@@ -1416,7 +1416,7 @@ cdef object _composed(str func, Generator rng, tuple parameters, object shape, o
     from . import _distributions
 
     shape = _one_of(shape, size, func)
-    dtype = _checked(UNIT, dtype, "float32", None, func)
+    dtype = _checked(UNIT, dtype, None, None, func)
     return getattr(_distributions, func)(rng, *parameters, shape, dtype, device)
 
 
