@@ -21,6 +21,15 @@ DIFFERENT = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _choices_are_restored():
+    """Some lines set options of the process."""
+    options, dtype = dl.get_printoptions(), dl.get_default_dtype()
+    yield
+    dl.set_printoptions(**options)
+    dl.set_default_dtype(dtype)
+
+
 def lines(text, refused):
     found = [line for line in text.splitlines() if line and line.startswith("!") == refused]
     return [line.lstrip("!") for line in found if line.lstrip("!") not in DIFFERENT]

@@ -375,7 +375,7 @@ float(x.mean())
 !np.errstate(divide="ignore")
 !np.array2string(x)
 !np.matrix([[1, 2]])
-!np.polyfit(v, v, 1)
+np.polyfit(v, v, 1)
 !np.r_[1, 2]
 !np.issubdtype(x.dtype, np.float64)
 !x.flat

@@ -21,7 +21,7 @@ __all__ = []
 
 
 class _Backend(AbstractBackend):
-    """What einops calls for tensors; it finds the class among the subclasses of its own."""
+    """The operations that einops calls for tensors; it finds the class among the subclasses of its own."""
 
     framework_name = "dltensor"
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default dtype: the dtype of real numbers that come without one, for the process and in a context."""
 from contextvars import ContextVar
-from functools import wraps
 
-cimport cython
 from cpython.contextvars cimport PyContextVar_Set, get_value
+from cpython.object cimport PyTypeObject
 
 from .native cimport environment, find_type, type_float32, type_float64, type_table
 from .types cimport DLDataType, dtype_of, read_dtype
@@ -111,7 +110,7 @@ def set_default_dtype(dtype, /):
     set_process_default(_default_number(dtype, "set_default_dtype"))
 
 
-class default_dtype:
+cdef class default_dtype:
     """Choose the dtype of real numbers that come without one inside a ``with`` block, or a function it decorates.
 
     The choice holds for the block's thread or asyncio task only, and for tasks that are started inside the block.
@@ -142,6 +141,9 @@ class default_dtype:
     (dltensor.float64, dltensor.float32)
     """
 
+    cdef int _type
+    cdef list _entered
+
     def __init__(self, dtype, /):
         self._type = _default_number(dtype, "default_dtype")
         self._entered = []
@@ -152,7 +154,7 @@ class default_dtype:
         PyContextVar_Set(_choices, (*get_value(_choices), choice))
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, trace, /):
         cdef _Choice choice
         choices = get_value(_choices)
         for one in reversed(choices):
@@ -168,14 +170,8 @@ class default_dtype:
         if getattr(getattr(function, "__code__", None), "co_flags", 0) & RUNS_LATER:
             raise TypeError(f"default_dtype: {function.__qualname__} is a coroutine or generator function, which runs "
                             f"after its call; write the with block inside it")
-
-        @wraps(function)
-        @cython.binding(True)  # so that it can have the function's attributes
-        def call(*args, **kwargs):
-            with self:
-                return function(*args, **kwargs)
-
-        return call
+        from .decorating import decorated  # loaded on use, for the import time of the package
+        return decorated(self, function)
 
 
 cdef int _read_environment() except -1:
@@ -189,3 +185,5 @@ cdef int _read_environment() except -1:
 
 
 _read_environment()
+# The package shows it under this name.
+(<PyTypeObject*>default_dtype).tp_name = "dltensor.default_dtype"

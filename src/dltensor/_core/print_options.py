@@ -82,10 +82,11 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
     Examples
     --------
+    >>> options = dl.get_printoptions()
     >>> dl.set_printoptions(precision=3)
     >>> dl.asarray([0.123456, 2.0])
     Tensor([0.123, 2.   ], shape=(2,), device=cpu, dtype=float32)
-    >>> dl.set_printoptions(precision=8)
+    >>> dl.set_printoptions(**options)
     """
     global _process
     numbers = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
@@ -150,5 +151,5 @@ class printoptions:
         self._tokens.append(_context.set(_changed(*self._arguments)))
         return get_printoptions()
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, trace, /):
         _context.reset(self._tokens.pop())

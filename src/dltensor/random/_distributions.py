@@ -11,7 +11,6 @@ from math import inf, pi, prod, sqrt
 from .._core.convert import asarray, empty
 from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
-from .._core.views import on_host
 from .._ops import elementwise as ops
 from .._ops.arguments import written
 from .._ops.casting import where
@@ -136,8 +135,8 @@ class _Words:
 
     def __init__(self, func, rng, size, device, parameters, more=()):
         """`more` is the shape of one value."""
-        devices = [x.device for x in parameters if not on_host(x)]
-        device = devices[0] if device is None and devices else device
+        if device is None:  # that of parameters on a device, whose type has a higher number than the host's
+            device = max((x.device for x in parameters), key=lambda one: one.type)
         shapes = [x.shape for x in parameters]
         self.shape = None if size is None else _shape_of(size, func)
         try:
