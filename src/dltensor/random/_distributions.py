@@ -136,7 +136,7 @@ class _Words:
     def __init__(self, func, rng, size, device, parameters, more=()):
         """`more` is the shape of one value."""
         if device is None:  # that of parameters on a device, whose type has a higher number than the host's
-            device = max((x.device for x in parameters), key=lambda one: one.type)
+            device = sorted([x.device for x in parameters], key=lambda one: one.type)[-1]
         shapes = [x.shape for x in parameters]
         self.shape = None if size is None else _shape_of(size, func)
         try:
