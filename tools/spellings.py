@@ -125,7 +125,7 @@ def entries(row, is_method=False):
     for part in row.parameters.split(","):
         name, _, default = part.strip().partition("=")
         kind = TYPES.get(name.lstrip("*"), "Operand")
-        kind = BY_DEFAULT.get(name, kind) if default == "None" else kind
+        kind = BY_DEFAULT.get(name, f"{kind.removesuffix(' | None')} | None") if default == "None" else kind
         found.append(name if name in ("/", "*") else f"{name}: {kind}{f' = {default}' if default else ''}")
     return found if not is_method else ["self", *found[1 + (found[1:2] == ["/"]) :]]
 

@@ -83,7 +83,7 @@ def set_default_dtype(dtype, /):
     Parameters
     ----------
     dtype : dtype_like
-        float32 or float64.
+        One of float32 and float64.
 
     Raises
     ------
@@ -111,16 +111,17 @@ def set_default_dtype(dtype, /):
 
 
 cdef class default_dtype:
-    """Choose the dtype of real numbers that come without one inside a ``with`` block, or a function it decorates.
+    """default_dtype(dtype, /)\n--\n\nChoose the dtype of real numbers that come without one, in a block or a function.
 
-    The choice holds for the block's thread or asyncio task only, and for tasks that are started inside the block.
-    Blocks may be nested, and one object may be entered several times. A generator that is suspended inside the block
-    leaves the choice to its caller until it goes on or is closed, as with all context variables.
+    It is a context manager, and a decorator. The choice holds for the block's thread or asyncio task only, and for
+    tasks that are started inside the block. Blocks may be nested, and one object may be entered several times. A
+    generator that is suspended inside the block leaves the choice to its caller until it goes on or is closed, as
+    with all context variables.
 
     Parameters
     ----------
     dtype : dtype_like
-        float32 or float64.
+        One of float32 and float64.
 
     Raises
     ------
