@@ -311,3 +311,11 @@ def test_an_option_that_is_wrong_changes_none(set_options):
     with pytest.raises(TypeError, match="printoptions: precision"):
         set_options(precision=2.5)
     assert dl.get_printoptions() == before
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [([], "[]"), ([np.nan], "[nan]"), ([np.inf, -np.inf], "[ inf, -inf]")], ids=str
+)
+def test_values_without_digits_need_no_powers_of_ten(values, text):
+    with dl.printoptions(sci_mode=True):
+        assert str(dl.asarray(values, dtype="float32")).startswith(f"Tensor({text}, shape=")

@@ -377,7 +377,8 @@ def draw(context, entry):
         else:
             drawn.arguments.append(draw_one(context, drawn, parameter))
             drawn.names.append(parameter.name)
-    if any(part in entry.name for part in WRITES_FIRST) and drawn.arguments:
+    writes = any(part in entry.name for part in WRITES_FIRST) or entry.name in ("fill_diagonal", "place", "putmask")
+    if writes and drawn.arguments:
         drawn.outputs.append(drawn.arguments[0])
     if entry.name == "Generator.shuffle" and len(drawn.arguments) > 1:  # the first is the generator
         drawn.outputs.append(drawn.arguments[1])

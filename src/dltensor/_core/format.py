@@ -183,6 +183,7 @@ def _float_writer(numbers, dtype, plus=""):
                 and (min(sizes) < rounding(0.0001) or rounding(min(max(sizes) / min(sizes), 1e300)) > 1000)
             )
         )
+    scientific = scientific and bool(finite)
     if scientific:
         split = [_split_scientific(number, rounding, plus) for number in finite]
         right = max(len(fraction) for _, fraction, _ in split)

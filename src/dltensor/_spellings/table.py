@@ -87,7 +87,7 @@ mm           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | square
 bmm          | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | cube, cube
 mv           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | x, four
 cartesian_prod | *tensors               | combinations_of(tensors) | t | v, four
-fromfunction | function, shape, /, *, dtype=None, **kwargs|on_indices(function, shape, dtype, kwargs) | n | pow, (3, 4)
+fromfunction|function, shape, /, *, dtype=None, **kwargs -> Any|on_indices(function, shape, dtype, kwargs)|n|pow, (3, 4)
 fromiter | iterable, /, dtype, count=-1 | asarray(first_items(iterable, count), dtype=dtype) | n | iter([1, 2]), float64
 msort        | x, /                      | sort(x, axis=0) | tT | x
 trapz        |                           | trapezoid      | t    | x
