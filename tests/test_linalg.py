@@ -673,6 +673,8 @@ def test_out_is_written_and_returned():
 TWO = np.array([[2.0, 1.0], [0.0, 4.0]])
 WITH_OUT = [
     ("cholesky", (TWO @ TWO.T,), {}),
+    ("cond", (TWO,), {}),
+    ("cond", (TWO,), {"p": 1}),
     ("cross", (np.arange(3.0), np.ones(3)), {}),
     ("det", (TWO,), {}),
     ("eigvals", (TWO,), {}),
@@ -683,6 +685,7 @@ WITH_OUT = [
     ("matrix_norm", (TWO,), {"ord": "nuc", "keepdims": True}),
     ("matrix_power", (TWO, 3), {}),
     ("matrix_rank", (TWO,), {}),
+    ("multi_dot", ([TWO, TWO, TWO],), {}),
     ("norm", (TWO,), {}),
     ("norm", (TWO,), {"axis": 0}),
     ("norm", (TWO,), {"ord": 1, "axis": 1, "keepdims": True}),
@@ -721,7 +724,7 @@ def test_every_function_with_one_result_writes_to_out(name, operands, options):
 
 
 def test_no_function_with_one_result_is_without_out():
-    several = {"eig", "eigh", "qr", "slogdet", "svd"}
+    several = {"eig", "eigh", "lstsq", "qr", "slogdet", "svd"}
     views = {"diagonal", "matrix_transpose"}
     functions = {name for name in la.__all__ if name[0].islower()} - several - views - {"backend"}
     assert functions == {name for name, _, _ in WITH_OUT}

@@ -670,7 +670,7 @@ def lstsq(a, b, /, rcond=None):
     return LstsqResult((x[..., 0] if vectors else x).astype(dtype), residuals.astype(real), rank, values.astype(real))
 
 
-def cond(x, /, p=None):
+def cond(x, /, p=None, *, out=None):
     """Compute the condition number of a matrix: the product of its norm and that of its inverse.
 
     Parameters
@@ -680,6 +680,7 @@ def cond(x, /, p=None):
         bfloat16 are computed in float32.
     p : {None, "fro", "nuc", 1, -1, 2, -2, inf, -inf}, optional
         Order of the norm, as for `matrix_norm`. None is 2: the largest over the smallest singular value.
+    {trace: out}
 
     Returns
     -------
@@ -727,7 +728,7 @@ def cond(x, /, p=None):
         x = where(usable[..., None, None], x, unit)
         result = ops.multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
     result = where(ops.logical_and(usable, ops.logical_not(ops.isnan(result))), result, _INF)
-    return _finished(where(has_nan, float("nan"), result), dtype, None, "cond")
+    return _finished(where(has_nan, float("nan"), result), dtype, out, "cond")
 
 
 def multi_dot(arrays, /, *, out=None):
