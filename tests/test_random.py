@@ -734,3 +734,26 @@ def test_other_names_of_the_module_are_missing_as_usual():
     with pytest.raises(AttributeError, match=r"^module 'dltensor\.random' has no attribute 'foo'"):
         _ = dl.random.foo
     assert not hasattr(dl.random, "__wrapped__")
+
+
+def test_python_floats_are_parameters_in_float64():
+    exact = dl.asarray([0.1], dtype="float64")
+    first, same = dl.random.Generator(3), dl.random.Generator(3)
+    drawn = [rng.gamma(p, size=1, dtype="float64").item() for rng, p in ((first, 0.1), (same, exact))]
+    assert drawn[0] == drawn[1]
+    assert dl.random.Generator(3).geometric(1e-18, 2).tolist()[0] > 10**12  # zero in float32
+    weights = [0.1, 1e-50]  # the second would be zero
+    assert sorted(dl.random.Generator(3).choice(2, 2, replace=False, p=weights).tolist()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error"),
+    [
+        ("poisson", (3.0, 2**45), MemoryError),
+        ("lognormal", (0.0, 1.0, 2**45), MemoryError),
+        ("permuted", ("x",), TypeError),
+    ],
+)
+def test_errors_inside_composed_distributions_name_the_method(name, arguments, error):
+    with pytest.raises(error, match=f"^{name}: "):
+        getattr(dl.random.Generator(3), name)(*arguments)

@@ -9,6 +9,7 @@ sequences. So value i depends on the seed and on i alone, and calls may be divid
 from math import inf, pi, prod, sqrt
 
 from .._core.convert import asarray, empty
+from .._core.default_dtype import default_dtype
 from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._ops import elementwise as ops
@@ -86,7 +87,8 @@ def _log1p(x):
 
 def _tensor(value, name, func, expected, kinds):
     try:
-        x = asarray(value)
+        with default_dtype("float64"):  # Python floats are what they are
+            x = asarray(value)
     except TypeError:
         x = None
     if x is None or not isdtype(x.dtype, kinds):

@@ -23,9 +23,10 @@ from math import frexp
 from operator import index
 from os import urandom
 
+from .._core.call_errors import rename
 from .._core.convert import asarray, empty, empty_for
 from .._core.foreign_text import quoted
-from .._core.default_dtype import get_default_dtype
+from .._core.default_dtype import default_dtype, get_default_dtype
 from .._core.types import DTYPES, DeviceError, as_device, as_dtype
 from .._core.views import on_host
 from .._ops.casting import where
@@ -1073,7 +1074,11 @@ cdef class Generator:
         """
         from . import _distributions
 
-        return _distributions.permuted(self, x, axis, out)
+        try:
+            return _distributions.permuted(self, x, axis, out)
+        except Exception as error:
+            rename(error, "permuted")
+            raise
 
     cdef Tensor _permutation(self, int64_t n, str func):
         """The integers below n in random order."""
@@ -1417,14 +1422,22 @@ cdef object _composed(str func, Generator rng, tuple parameters, object shape, o
 
     shape = _one_of(shape, size, func)
     dtype = _checked(UNIT, dtype, None, None, func)
-    return getattr(_distributions, func)(rng, *parameters, shape, dtype, device)
+    try:
+        return getattr(_distributions, func)(rng, *parameters, shape, dtype, device)
+    except Exception as error:
+        rename(error, func)
+        raise
 
 
 cdef object _counted(str func, Generator rng, tuple parameters, object shape, object size, object device):
     """The same of a distribution of integers."""
     from . import _distributions
 
-    return getattr(_distributions, func)(rng, *parameters, _one_of(shape, size, func), device)
+    try:
+        return getattr(_distributions, func)(rng, *parameters, _one_of(shape, size, func), device)
+    except Exception as error:
+        rename(error, func)
+        raise
 
 
 cdef object _checked(Distribution kind, object dtype, str default, Tensor target, str func):
@@ -1506,7 +1519,8 @@ def _entries(x, func):
 
 def _weights(p, n):
     """The weights as a float64 tensor in C order."""
-    weights = asarray(p)
+    with default_dtype("float64"):  # Python floats are what they are
+        weights = asarray(p)
     check_device(<Tensor>weights, "choice")
     weights = weights.astype("float64")
     if weights.shape != (n,):
