@@ -319,3 +319,20 @@ def test_an_option_that_is_wrong_changes_none(set_options):
 def test_values_without_digits_need_no_powers_of_ten(values, text):
     with dl.printoptions(sci_mode=True):
         assert str(dl.asarray(values, dtype="float32")).startswith(f"Tensor({text}, shape=")
+
+
+def test_options_keep_numbers_and_not_the_objects_that_gave_them():
+    class Number(float):
+        def __float__(self):
+            return 0.0
+
+    class Setting:
+        def __index__(self):
+            dl.set_printoptions(edgeitems=7)
+            return 5
+
+    with dl.printoptions():
+        dl.set_printoptions(threshold=Number(20.5), precision=Setting())
+        options = dl.get_printoptions()
+    assert (type(options["threshold"]), options["threshold"]) == (float, 20.5)
+    assert (options["precision"], options["edgeitems"]) == (5, 7)

@@ -99,20 +99,21 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 def _changed(numbers, suppress, sci_mode, func):
     """A copy of the options in force with those replaced that are not None, all of them checked."""
-    options = dict(current())
+    changed = {}
     for name, value in numbers.items():
         if value is None:
             continue
         is_float = name == "threshold" and isinstance(value, float)
-        value = value if is_float else integer_of(value, name, func)
+        # A plain float or int: the options keep no object of others.
+        value = float.__float__(value) if is_float else int(integer_of(value, name, func))
         if not value >= _LEAST[name]:
             raise ValueError(f"{func}: {name} must be at least {_LEAST[name]}, got {value}")
-        options[name] = value
+        changed[name] = value
     if suppress is not None:
-        options["suppress"] = bool(suppress)
+        changed["suppress"] = bool(suppress)
     if suppress is not None or sci_mode is not None:
-        options["sci_mode"] = None if sci_mode is None else bool(sci_mode)
-    return options
+        changed["sci_mode"] = None if sci_mode is None else bool(sci_mode)
+    return current() | changed  # the code of the values may have set others
 
 
 class printoptions:
