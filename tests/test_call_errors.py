@@ -80,6 +80,17 @@ def test_the_message_of_a_wrong_call(call, text):
         call()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [name for name, thing in THINGS.items() if getattr(thing, "__text_signature__", 0) and isinstance(thing, type)],
+)
+def test_a_class_called_with_too_much_names_itself(name):
+    with pytest.raises(TypeError) as caught:
+        THINGS[name](*[object()] * 20)
+    last = name.rpartition(".")[2]
+    assert re.search(rf"^{last}: takes .*; call it as {last}\(|^{last}.* positional argument", str(caught.value))
+
+
 def test_the_name_of_an_inner_function_becomes_that_of_the_called_one():
     for call, name in [
         (lambda: dl.nanmin(dl.zeros(2, dtype="float8_e5m2")), "nanmin"),

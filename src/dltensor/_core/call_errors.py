@@ -29,13 +29,30 @@ def explain(file, error):
         thing for thing in module.values() if isinstance(thing, type) and thing.__module__.startswith("dltensor")
     ]
     if name in ("__init__", "__cinit__"):
-        (one,) = [thing for thing in classes if thing.__text_signature__]
-        return _refused(one.__name__, fault, one.__text_signature__)
+        return " or ".join(
+            _refused(kind.__name__, fault, kind.__text_signature__) for kind in _made(module, classes, fault)
+        )
     owners = [module, *map(vars, classes)]
     signature = next(filter(None, (getattr(owner.get(name), "__text_signature__", None) for owner in owners)), None)
     if signature is None:
         raise LookupError(name)
     return _refused(name, fault, signature)
+
+
+def _made(module, classes, fault):
+    """Return the classes of which one refused its arguments: those of the module itself, by the number it takes.
+
+    Cython's message names neither. A public class has the name of a package above the module that defines it.
+    """
+    signed = [kind for kind in classes if kind.__text_signature__ and module["__name__"].startswith(kind.__module__)]
+    nearest = max(len(kind.__module__) for kind in signed)
+    own = [kind for kind in signed if len(kind.__module__) == nearest]
+    return [kind for kind in own if f" {_positional(kind)} positional" in fault] or own
+
+
+def _positional(kind):
+    parameters = kind.__text_signature__.strip("()").partition("*")[0].replace("/", "").split(",")
+    return sum(1 for parameter in parameters if parameter.strip())
 
 
 def _refused(name, fault, signature):
