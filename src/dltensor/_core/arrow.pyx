@@ -231,8 +231,6 @@ def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
     elements fill their memory and the first dimension has the largest stride; else a copy is exported. Bools are copied
     to bits, unless `requested_schema` asks for the extension type bool8 or for int8.
 
-    Examples
-    --------
     >>> [type(one).__name__ for one in export_arrow(dl.arange(3))]
     ['PyCapsule', 'PyCapsule']
     """
@@ -588,8 +586,6 @@ def import_column(obj, copy, str func):
 
     Returns None for a table, which ``__array__`` must read; no element of it is null.
 
-    Examples
-    --------
     >>> import_column(dl.arange(3), None, "asarray").tolist()
     [0, 1, 2]
     """

@@ -9,8 +9,6 @@ from .indexing import items_of
 def read_shape(shape, func):
     """Return a shape as a tuple of int; one integer is one dimension.
 
-    Examples
-    --------
     >>> read_shape(3, "memmap"), read_shape([2, 3], "memmap")
     ((3,), (2, 3))
     """
@@ -29,8 +27,6 @@ def read_shape(shape, func):
 def bytes_of(shape, dtype, padded, func):
     """Return the bytes that elements take, packed below a byte unless they are padded.
 
-    Examples
-    --------
     >>> from dltensor._core.types import as_dtype
     >>> bytes_of((3, 3), as_dtype("int4"), False, "memmap")
     5

@@ -16,8 +16,6 @@ _NAMESPACES = (
 def explain(file, error):
     """Return the message of a call that a compiled function refused, with the signature of the function.
 
-    Examples
-    --------
     >>> explain("dltensor/_ops/creation.so.p/creation.pyx.c", "zeros() takes at most 2 positional arguments (3 given)")
     'zeros: takes at most 2 positional arguments (3 given); call it as zeros(shape, dtype=None, *, device=None)'
     """
@@ -67,8 +65,6 @@ def answer(function, error):
     Arguments that the function does not take are answered with its signature. The name of an inner function at the
     beginning of a message becomes the name of the function that was called.
 
-    Examples
-    --------
     >>> def double(x, /):
     ...     return 2 * x
     >>> error = TypeError("double() got an unexpected keyword argument 'y'")
@@ -94,8 +90,6 @@ def answer(function, error):
 def rename(error, name):
     """Let the message of an exception of this package begin with the name of the function that was called.
 
-    Examples
-    --------
     >>> error = TypeError("matmul: not defined for bool")
     >>> rename(error, "einsum")
     >>> print(error)
@@ -112,8 +106,6 @@ def rename(error, name):
 def has_plain_defaults(function):
     """Test whether Python can read the default values in the text of a signature, which it does not with tuples.
 
-    Examples
-    --------
     >>> has_plain_defaults(lambda x=1: x), has_plain_defaults(lambda x=(): x)
     (True, False)
     """
@@ -124,8 +116,6 @@ def has_plain_defaults(function):
 def text_signature(function):
     """Return the signature of a Python function without annotations, as text.
 
-    Examples
-    --------
     >>> def example(x, /, n=1, *rest, axis=-1, **options): pass
     >>> text_signature(example)
     '(x, /, n=1, *rest, axis=-1, **options)'

@@ -7,8 +7,6 @@ from functools import wraps
 def decorated(block, function):
     """Return a function that enters a block, calls another function, and leaves the block.
 
-    Examples
-    --------
     >>> decorated(dl.default_dtype("float64"), lambda: dl.zeros(1).dtype)()
     dltensor.float64
     """

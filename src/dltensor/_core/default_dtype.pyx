@@ -118,15 +118,11 @@ cdef class default_dtype:
     generator that is suspended inside the block leaves the choice to its caller until it goes on or is closed, as
     with all context variables.
 
-    Parameters
-    ----------
-    dtype : dtype_like
-        One of float32 and float64.
+    {set_default_dtype: Parameters}
 
     Raises
     ------
-    ValueError
-        It is another dtype.
+    {set_default_dtype: ValueError}
     TypeError
         It is not a dtype; or what is decorated is a coroutine or a generator function, which runs after the call.
 

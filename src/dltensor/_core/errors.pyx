@@ -44,8 +44,6 @@ def python_function(str name, function, load, str text, answer, find_renamings):
     is called with the function and an error that it raises, whose text it may change; `find_renamings` with `text`,
     when a keyword is first passed: it returns other names of parameters, each followed by the name of the parameter.
 
-    Examples
-    --------
     >>> def power(x, exponent=2):
     ...     return x**exponent
     >>> text = "power(x, exponent=2)"

@@ -29,8 +29,6 @@ def escape_controls(text):
 def first_line(text, limit=LIMIT):
     """Return the first line of a text that is not empty, cut to `limit` characters, control characters escaped.
 
-    Examples
-    --------
     >>> first_line("CUDA error\\n  frame #0"), first_line("abcdefgh", 5)
     ('CUDA error', 'ab...')
     """
@@ -43,8 +41,6 @@ def first_line(text, limit=LIMIT):
 def quoted(value, limit=120):
     """Return the ``repr`` of an object, cut to one line of at most `limit` characters.
 
-    Examples
-    --------
     >>> quoted("a" * 1000, 12)
     "'aaaaaaaa..."
     """
@@ -60,8 +56,6 @@ def quoted(value, limit=120):
 def suggestion(name, names):
     """Return the question whether the closest of some names was meant, and a blank; nothing where none is close.
 
-    Examples
-    --------
     >>> suggestion("cdua", ["cpu", "cuda"]), suggestion("x", ["cpu", "cuda"])
     ("did you mean 'cuda'? ", '')
     """
@@ -74,8 +68,6 @@ def suggestion(name, names):
 def describe_error(error, limit=LIMIT):
     """Return the type of an exception and the first line of its text.
 
-    Examples
-    --------
     >>> describe_error(ValueError("expected a row\\nframe #0: 0x7f")), describe_error(KeyError())
     ('ValueError: expected a row', 'KeyError')
     """

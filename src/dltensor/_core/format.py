@@ -305,8 +305,6 @@ def values_text(t, indent, edge=None):
 def repr_tensor(t):
     """Answer ``repr``: values in NumPy's layout, then shape, device and dtype, and ``readonly=True`` when so.
 
-    Examples
-    --------
     >>> dl.asarray([[0, 1], [2, 3]])
     Tensor([[0, 1],
             [2, 3]], shape=(2, 2), device=cpu, dtype=int64)
@@ -345,8 +343,6 @@ def format_tensor(t, spec):
 
     Without `spec`, a tensor of no dimensions is its number, and others are as ``str`` shows them.
 
-    Examples
-    --------
     >>> f"{dl.asarray([[1.0, 2.5], [10.0, -3.0]]):.1f}"
     '[[ 1.0,  2.5],\\n [10.0, -3.0]]'
     >>> f"{dl.asarray(0.1)}"

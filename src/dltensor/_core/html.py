@@ -18,8 +18,6 @@ SIDE = 26  # pixels of a cell
 def contiguity(shape, strides):
     """Describe how the elements are laid out in memory.
 
-    Examples
-    --------
     >>> contiguity((2, 3), (3, 1)), contiguity((2, 3), (0, 1))
     ('contiguous, C order', 'repeated along dimension 0 (stride 0)')
     """
@@ -52,8 +50,6 @@ def contiguity(shape, strides):
 def layout_word(shape, strides):
     """Name a layout in a word or two.
 
-    Examples
-    --------
     >>> layout_word((2, 3), (3, 1)), layout_word((2, 3), (0, -1))
     ('C order', 'repeated, backwards')
     """
@@ -68,8 +64,6 @@ def layout_word(shape, strides):
 def size_words(nbytes):
     """Write a number of bytes with three digits and a decimal unit.
 
-    Examples
-    --------
     >>> size_words(96), size_words(602112), size_words(999_999)
     ('96 bytes', '602 KB', '1 MB')
     """
@@ -134,8 +128,6 @@ def drawing(shape, strides):
 
     Without elements it is empty; for more than `CELLS` it is a table of dimensions.
 
-    Examples
-    --------
     >>> "<svg" in drawing((3,), (1,)), "<svg" in drawing((600, 512), (1, 600))
     (True, False)
     """
@@ -218,8 +210,6 @@ def _values(t):
 def html_tensor(t):
     """Answer ``_repr_html_``.
 
-    Examples
-    --------
     >>> "<svg" in html_tensor(dl.arange(6).reshape((2, 3)).T)
     True
     """

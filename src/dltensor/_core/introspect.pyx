@@ -95,8 +95,6 @@ SPELLINGS = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 def rules():
     """Return every validation rule, in the order in which they are checked.
 
-    Examples
-    --------
     >>> rules()[0].id, rules()[0].severity
     ('tensor.pointer', 'error')
     """
@@ -148,8 +146,6 @@ def engine_path():
 
     An editable installation has it in the folder of the build, not in the package.
 
-    Examples
-    --------
     >>> import os
     >>> os.path.basename(engine_path())
     'libdltensor.so.2'

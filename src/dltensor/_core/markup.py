@@ -133,8 +133,6 @@ class Markup(str):
 def escaped(content):
     """Return content as HTML: `Markup` as it is, anything else as escaped text.
 
-    Examples
-    --------
     >>> escaped("a < b"), escaped(Markup("<br/>"))
     ('a &lt; b', '<br/>')
     """
@@ -268,8 +266,6 @@ def contrast(text, background):
 def text_colour(background):
     """Return black or white, whichever is easier to read on a colour; the contrast is at least 4.5.
 
-    Examples
-    --------
     >>> text_colour("#d9a400"), text_colour("#1976a2")
     ('#000', '#fff')
     """

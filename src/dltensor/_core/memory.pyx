@@ -51,8 +51,6 @@ trace_gil_probe(gil_is_held)
 def stats():
     """Return live blocks, live bytes and cached bytes of the memory engine.
 
-    Examples
-    --------
     >>> len(stats())
     3
     """

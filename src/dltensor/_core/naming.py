@@ -85,8 +85,6 @@ def set_module(namespace):
     Python that have their types in a stub become builtins, whose errors name them. Functions with axes take them under
     the names of PyTorch, too: ``dim`` for ``axis``.
 
-    Examples
-    --------
     >>> dl.reshape.__module__, dl.DeviceError.__module__
     ('dltensor', 'dltensor')
     """

@@ -49,8 +49,6 @@ def choose_library(libraries, load, *, variable, func, absent, extra, brings):
 def load_openblas(load):
     """Call `load` with the path of each file of scipy-openblas32, if that is installed, until it returns true.
 
-    Examples
-    --------
     >>> load_openblas(lambda path: False)
     False
     """

@@ -18,8 +18,6 @@ def reduce_tensor(t, protocol):
     to C order. Read-only stays read-only. A tensor on a CUDA device is copied to the host and restored on a device of
     that name.
 
-    Examples
-    --------
     >>> import pickle
     >>> buffers = []; t = dl.arange(3); data = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
     >>> pickle.loads(data, buffers=buffers).same_memory(t), pickle.loads(data, buffers=buffers).tolist()

@@ -36,8 +36,6 @@ def get_printoptions():
 def current():
     """The options that are in force: those of the innermost ``with printoptions``, else those of the process.
 
-    Examples
-    --------
     >>> current()["edgeitems"]
     3
     """

@@ -742,8 +742,6 @@ cdef object numpy_dtype(DLDataType value, str func):
 def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
     """Return the name of the dtype with these numbers, valid or not.
 
-    Examples
-    --------
     >>> dtype_text(2, 32), dtype_text(6, 1)
     ('float32', 'dtype(6, 1)')
     """

@@ -85,8 +85,6 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
 def part_of(Tensor t, bint imaginary):
     """Return a view of the real or the imaginary parts; of real elements themselves, or read-only zeros.
 
-    Examples
-    --------
     >>> part_of(dl.asarray([1 + 2j]), True).tolist()
     [2.0]
     """
@@ -149,8 +147,6 @@ def shares_elements(shape, strides):
 def raw_bytes(Tensor t):
     """Return the bytes of a tensor in C order as a view of shape ``(nbytes,)`` and dtype uint8.
 
-    Examples
-    --------
     >>> raw_bytes(dl.asarray([1, 2], dtype="int16")).tolist()
     [1, 0, 2, 0]
     """
@@ -171,8 +167,6 @@ def raw_bytes(Tensor t):
 def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     """Return bytes as a tensor of a shape and an element type, in C order: the inverse of `raw_bytes`.
 
-    Examples
-    --------
     >>> from_raw(dl.asarray(b"\\x01\\x00\\x02\\x00"), (2,), "int16").tolist()
     [1, 2]
     """
@@ -206,8 +200,6 @@ def plain_state(Tensor t):
 
     The bytes as a row, the shape, and code, bits and lanes of the type in one number: what is small is read fast.
 
-    Examples
-    --------
     >>> plain_state(dl.asarray([1, 2], dtype="int8"))[1:]
     ((2,), 67584)
     """
@@ -269,8 +261,6 @@ def _rebuild(data, shape, dtype, *layout):
 def element_bytes(Tensor t, *index):
     """Return the bytes of one element, or None when it shares a byte with others.
 
-    Examples
-    --------
     >>> element_bytes(dl.asarray([1, 2], dtype="int16"), 1)
     b'\\x02\\x00'
     """
@@ -417,8 +407,6 @@ cdef double _quotient(object above, object below, bint nearest) except? -1:
 def permute_for(str func, Tensor t, tuple axes):
     """Return a view of `t` with its dimensions in the order of `axes`, on behalf of the function `func`.
 
-    Examples
-    --------
     >>> permute_for("permute", dl.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -428,8 +416,6 @@ def permute_for(str func, Tensor t, tuple axes):
 def move_for(str func, Tensor t, device):
     """Return ``t.to(device)`` on behalf of the function `func`; None leaves it where it is.
 
-    Examples
-    --------
     >>> move_for("eye", dl.zeros(2), "cpu").device
     dltensor.Device('cpu')
     """
@@ -441,8 +427,6 @@ def array_of_few(x, Py_ssize_t limit, bint real):
 
     It has at least one dimension and from 1 to ``limit - 1`` elements; of anything else the result is None.
 
-    Examples
-    --------
     >>> array_of_few(dl.ones(2), 10, True)
     array([1., 1.], dtype=float32)
     """
@@ -472,8 +456,6 @@ def array_of_few(x, Py_ssize_t limit, bint real):
 def on_host(Tensor t):
     """Test whether the host can read the memory of a tensor.
 
-    Examples
-    --------
     >>> on_host(dl.zeros(2))
     True
     """

@@ -160,8 +160,7 @@ def tri(n, m=None, k=0, dtype=None):
         Number of rows.
     m : int, optional
         Number of columns, by default as many as rows.
-    k : int, default 0
-        Columns to the right of the main diagonal; negative below it.
+    {diag: k}
     dtype : dtype_like, optional
         Dtype of the result; by default `get_default_dtype`.
 
@@ -197,12 +196,7 @@ def tril_indices(n, k=0, m=None):
 
     Parameters
     ----------
-    n : int
-        Number of rows.
-    k : int, default 0
-        Columns to the right of the main diagonal; negative below it.
-    m : int, optional
-        Number of columns, by default as many as rows.
+    {tri: n, k, m}
 
     Returns
     -------
@@ -211,8 +205,7 @@ def tril_indices(n, k=0, m=None):
 
     Raises
     ------
-    TypeError
-        A number is not an integer.
+    {tri: TypeError}
 
     Notes
     -----
@@ -256,8 +249,7 @@ def diag_embed(x, /, offset=0, dim1=-2, dim2=-1):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack, with a dimension.
-    offset : int, default 0
-        Columns to the right of the main diagonal; negative below it.
+    {diagonal: offset}
     dim1, dim2 : int, default -2 and -1
         Dimensions of the result that are the rows and the columns of the matrices.
 

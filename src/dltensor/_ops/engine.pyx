@@ -44,8 +44,6 @@ cdef int set_launch(LaunchContext* launch, object settings) except -1:
 def check_computes(Tensor t, str func):
     """Raise DeviceError for a tensor on a device where nothing here computes.
 
-    Examples
-    --------
     >>> check_computes(dl.zeros(2), "norm")
     """
     check_device(t, func)
@@ -54,8 +52,6 @@ def check_computes(Tensor t, str func):
 def transform(Tensor x, Tensor out, tuple sizes, bint forward):
     """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/linalg/fft.h.
 
-    Examples
-    --------
     >>> transform(x, out, (8,), True)                             # doctest: +SKIP
     """
     cdef FourierCall call

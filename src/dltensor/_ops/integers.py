@@ -237,8 +237,7 @@ def unpackbits(x, /, axis=None, count=None, bitorder="big"):
         `x` is not a tensor of uint8, or `axis` or `count` is not an integer.
     ValueError
         There is no such order, or `count` leaves out more elements than there are.
-    IndexError
-        `axis` is out of range.
+    {packbits: IndexError}
 
     See Also
     --------

@@ -26,8 +26,6 @@ _SUBMODULES = {
 def find_functions():
     """Return the functions of the lists above that the installed NumPy has.
 
-    Examples
-    --------
     >>> import numpy
     >>> numpy.swapaxes in find_functions(), numpy.linalg.svd in find_functions()
     (True, True)
@@ -41,8 +39,6 @@ def as_tensors(x):
 
     What DLPack cannot express, as structured arrays and text, stays as it is.
 
-    Examples
-    --------
     >>> import numpy
     >>> as_tensors((numpy.arange(2), 3, "text"))
     (Tensor([0, 1], shape=(2,), device=cpu, dtype=int64), 3, 'text')

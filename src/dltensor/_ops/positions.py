@@ -58,9 +58,7 @@ def argwhere(x, /):
 def flatnonzero(x, /):
     """Return the positions in C order of elements that differ from 0.
 
-    Parameters
-    ----------
-    {argwhere: x}
+    {argwhere: Parameters}
 
     Returns
     -------
@@ -175,8 +173,7 @@ def ravel_multi_index(indices, shape):
     ----------
     indices : sequence of array_like of int
         Indices along each dimension, which broadcast.
-    shape : int or sequence of int
-        The shape that is indexed.
+    {unravel_index: shape}
 
     Returns
     -------
@@ -185,8 +182,7 @@ def ravel_multi_index(indices, shape):
 
     Raises
     ------
-    TypeError
-        `indices` are not integers.
+    {unravel_index: TypeError}
     ValueError
         An index is out of range, or there is not one for each dimension.
 

@@ -168,8 +168,6 @@ def result_type(*arrays_and_dtypes):
 def common_dtype(str func, operands):
     """Return what `result_type` returns, with the name of another function in messages.
 
-    Examples
-    --------
     >>> common_dtype("concat", [dl.int8, dl.uint8])
     dltensor.int16
     """

@@ -529,8 +529,6 @@ def rounded_sum(x, axes, dtype, str func):
 def dtype_of_statistic(elements, dtype):
     """Return the dtype of a mean, or of what is computed like one: `dtype`, or what the dtype of the elements leads to.
 
-    Examples
-    --------
     >>> dtype_of_statistic(dl.int64, None), dtype_of_statistic(dl.int16, None)
     (dltensor.float64, dltensor.float32)
     """

@@ -17,8 +17,6 @@ def round_tensor(t, ndigits):
     Floats are scaled by a power of ten in double precision, rounded, and scaled back, as NumPy does; integers, which
     only a negative `ndigits` changes, are rounded exactly and wrap.
 
-    Examples
-    --------
     >>> round_tensor(dl.asarray([1.25, -1.75]), 1).tolist(), round_tensor(dl.asarray([25, 35]), -1).tolist()
     ([1.2000000476837158, -1.7999999523162842], [20, 40])
     """
@@ -43,8 +41,6 @@ def round_tensor(t, ndigits):
 def round_to(x, decimals, out):
     """Answer ``dl.round(x, decimals, out=out)``.
 
-    Examples
-    --------
     >>> round_to(dl.asarray([0.125]), 2, None).tolist()
     [0.11999999731779099]
     """

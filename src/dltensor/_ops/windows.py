@@ -65,22 +65,17 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
     ----------
     start, stop : float
         The first and the last number, of one sign.
-    num : int, default 50
-        How many.
+    {logspace: num}
     endpoint : bool, default True
         Whether `stop` is the last number.
     dtype : dtype_like, optional
         Dtype of the result; by default `get_default_dtype`.
 
-    Returns
-    -------
-    Tensor
-        Of one dimension.
+    {logspace: Returns}
 
     Raises
     ------
-    TypeError
-        An argument is not a number.
+    {logspace: TypeError}
     ValueError
         `num` is negative, or the numbers are 0 or differ in sign.
 

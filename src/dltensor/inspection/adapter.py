@@ -161,10 +161,7 @@ class Adapted:
 class AdaptedWithTable(Adapted):
     """An adapted source whose type has an exchange table, for consumers that look for one first.
 
-    Raises
-    ------
-    TypeError
-        The class is called: `dltensor.adapt` makes its objects.
+    {Adapted: Raises}
     """
 
     __dlpack_c_exchange_api__ = TABLE

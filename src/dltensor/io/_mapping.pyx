@@ -72,8 +72,6 @@ def map_file(int file, int64_t nbytes, int64_t offset, str mode, str prefix):
 def as_read_only(Tensor t):
     """Make a tensor that nothing else refers to yet read-only, and return it.
 
-    Examples
-    --------
     >>> as_read_only(dl.zeros(2)).readonly
     True
     """
@@ -84,8 +82,6 @@ def as_read_only(Tensor t):
 def has_views(Tensor t):
     """Test whether other tensors or exports refer to the memory of a tensor.
 
-    Examples
-    --------
     >>> t = dl.zeros(2); view = t[:1]
     >>> has_views(t), has_views(dl.zeros(2))
     (True, False)
@@ -96,8 +92,6 @@ def has_views(Tensor t):
 def is_remote(int file):
     """Test whether an open file is on a network file system.
 
-    Examples
-    --------
     >>> import os
     >>> file = os.memfd_create("example"); is_remote(file); os.close(file)
     False

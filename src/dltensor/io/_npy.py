@@ -47,8 +47,6 @@ class NpyHeader(NamedTuple):
 def header_length(data, prefix):
     """Return the number of bytes before the elements, by the first 12 bytes of a file.
 
-    Examples
-    --------
     >>> header_length(MAGIC + bytes([1, 0, 118, 0, 0, 0]), "example")
     128
     """
@@ -66,8 +64,6 @@ def header_length(data, prefix):
 def read_header(data, prefix):
     """Return the `NpyHeader` in the first bytes of a file, as many as `header_length` says.
 
-    Examples
-    --------
     >>> data = write_header("<f4", (2, 3), False)
     >>> read_header(data, "example").shape, len(data)
     ((2, 3), 256)
@@ -132,8 +128,6 @@ def read_descr(descr, prefix):
 
     The type is None for raw bytes, as NumPy writes the types of ml_dtypes.
 
-    Examples
-    --------
     >>> read_descr(">i4", "example"), read_descr("bfloat16", "example"), read_descr("<V2", "example")
     ((dltensor.int32, 4, True), (dltensor.bfloat16, 2, False), (None, 2, False))
     """
@@ -155,8 +149,6 @@ def read_descr(descr, prefix):
 def descr_of(dtype, prefix):
     """Return how .npy files spell an element type: NumPy's code, or the name that ml_dtypes registers.
 
-    Examples
-    --------
     >>> from dltensor._core.types import as_dtype
     >>> descr_of(as_dtype("float32"), "example"), descr_of(as_dtype("bfloat16"), "example")
     ('<f4', 'bfloat16')
@@ -174,8 +166,6 @@ def descr_of(dtype, prefix):
 def write_header(descr, shape, fortran_order, alignment=ALIGNMENT):
     """Return the header of a file, so long that the elements begin at a multiple of `alignment` bytes.
 
-    Examples
-    --------
     >>> header = write_header("<f4", (2,), False)
     >>> len(header), header[10:47].decode()
     (256, "{'descr': '<f4', 'fortran_order': Fal")

@@ -62,8 +62,6 @@ def _power(nbytes):
 class Checksum:
     """The CRC-32 of bytes whose pieces come in any order, from any thread.
 
-    Examples
-    --------
     >>> checksum = Checksum(); checksum.add(2, b"cd"); checksum.add(0, b"ab")
     >>> checksum.value() == zlib.crc32(b"abcd")
     True

@@ -45,8 +45,6 @@ _ARCHIVES = (
 def refuse(first, prefix):
     """Raise the error that names the format, if the first bytes are those of one that is known.
 
-    Examples
-    --------
     >>> refuse(b"GGUF\\x03", "load: 'a.gguf'")
     Traceback (most recent call last):
     ValueError: load: 'a.gguf': the file is a GGUF file, ...
@@ -59,8 +57,6 @@ def refuse(first, prefix):
 def refuse_archive(names, prefix) -> NoReturn:
     """Raise the error for a ZIP archive of other things than arrays.
 
-    Examples
-    --------
     >>> refuse_archive(["model/data.pkl", "model/version"], "load: 'model.pt'")
     Traceback (most recent call last):
     ValueError: load: 'model.pt': the file is a PyTorch file, ...

@@ -21,8 +21,6 @@ _KINDS = (
 def shown(path, func):
     """Return what messages about a file begin with.
 
-    Examples
-    --------
     >>> shown("a.npy", "load")
     "load: 'a.npy'"
     """
@@ -32,8 +30,6 @@ def shown(path, func):
 def checked_path(path, func, expected="path must be a str, bytes or path-like object"):
     """Return a path as str or bytes.
 
-    Examples
-    --------
     >>> from pathlib import Path
     >>> checked_path(Path("a.npy"), "load")
     'a.npy'
@@ -46,8 +42,6 @@ def checked_path(path, func, expected="path must be a str, bytes or path-like ob
 def check_regular(mode, path, func):
     """Refuse what is not a regular file, by its mode.
 
-    Examples
-    --------
     >>> import os
     >>> check_regular(os.stat("/").st_mode, "/", "load")
     Traceback (most recent call last):
@@ -64,8 +58,6 @@ def check_regular(mode, path, func):
 def open_regular(path, func, flags=os.O_RDONLY):
     """Open a regular file; returns its descriptor and its size. A FIFO does not block.
 
-    Examples
-    --------
     >>> import os
     >>> file, size = open_regular(os.__file__, "load"); os.close(file); size > 0
     True

@@ -10,8 +10,6 @@ _LEAST = 10**9
 def progress(what, total):
     """Give a function to be called with the number of bytes of each piece; None for small files.
 
-    Examples
-    --------
     >>> with progress("load", 100) as add:
     ...     add is None
     True

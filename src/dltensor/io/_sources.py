@@ -53,8 +53,6 @@ def open_source(of, func, mode="r"):
 def name_of(of):
     """Return how messages name a source or a target that is no path.
 
-    Examples
-    --------
     >>> name_of(b"abc")
     'bytes'
     """
@@ -258,9 +256,7 @@ class LastUse:
 class Stream(io.RawIOBase):
     """A source as a file object, for libraries that read such.
 
-    Parameters
-    ----------
-    source : what `open_source` returns
+    {LastUse: Parameters}
     """
 
     def __init__(self, source):
@@ -292,8 +288,6 @@ class Stream(io.RawIOBase):
 def read_bytes(source, nbytes, offset, prefix):
     """Return exactly so many bytes of a source.
 
-    Examples
-    --------
     >>> read_bytes(open_source(b"abc", "load"), 2, 1, "example")
     b'bc'
     """

@@ -567,18 +567,14 @@ cdef class Generator:
     def standard_normal(self, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of the normal distribution with mean 0 and standard deviation 1.
 
-        Parameters
-        ----------
-        {Generator.random: shape, size, dtype, out, device}
+        {Generator.random: Parameters}
 
         Returns
         -------
         Tensor
             Those of `normal`.
 
-        Raises
-        ------
-        {Generator.random: TypeError, ValueError}
+        {Generator.random: Raises}
 
         Examples
         --------
@@ -592,18 +588,14 @@ cdef class Generator:
     def standard_exponential(self, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of the exponential distribution with mean 1.
 
-        Parameters
-        ----------
-        {Generator.random: shape, size, dtype, out, device}
+        {Generator.standard_normal: Parameters}
 
         Returns
         -------
         Tensor
             Those of `exponential`.
 
-        Raises
-        ------
-        {Generator.random: TypeError, ValueError}
+        {Generator.standard_normal: Raises}
 
         Examples
         --------
@@ -625,11 +617,8 @@ cdef class Generator:
             Standard deviation of the logarithms, at least 0.
         shape : int or sequence of int, optional
             Shape of the tensor; by default that of the parameters, broadcast.
-        size : int or sequence of int, optional
-            NumPy's name of `shape`.
-        dtype : dtype_like, optional
-            One of float16, bfloat16, float32 and float64; by default `get_default_dtype`. Values are
-            computed in float64 and rounded once.
+        {Generator.random: size}
+        {Generator.uniform: dtype}
         device : device_like, optional
             Device of the values, by default that of the parameters; they have the same bits on every device.
 
@@ -672,9 +661,7 @@ cdef class Generator:
         Tensor
             The difference of two exponential values.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.lognormal: Raises}
 
         Examples
         --------
@@ -686,22 +673,14 @@ cdef class Generator:
     def gumbel(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Gumbel distribution.
 
-        Parameters
-        ----------
-        loc : float or array_like, default 0.0
-            Location.
-        scale : float or array_like, default 1.0
-            Scale, at least 0.
-        {Generator.lognormal: shape, size, dtype, device}
+        {Generator.laplace: Parameters}
 
         Returns
         -------
         Tensor
             Minus the logarithm of an exponential value.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -713,22 +692,14 @@ cdef class Generator:
     def logistic(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a logistic distribution.
 
-        Parameters
-        ----------
-        loc : float or array_like, default 0.0
-            Location.
-        scale : float or array_like, default 1.0
-            Scale, at least 0.
-        {Generator.lognormal: shape, size, dtype, device}
+        {Generator.laplace: Parameters}
 
         Returns
         -------
         Tensor
             The logarithm of the ratio of two exponential values.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -742,8 +713,7 @@ cdef class Generator:
 
         Parameters
         ----------
-        scale : float or array_like, default 1.0
-            Scale, at least 0.
+        {Generator.laplace: scale}
         {Generator.lognormal: shape, size, dtype, device}
 
         Returns
@@ -751,9 +721,7 @@ cdef class Generator:
         Tensor
             The root of twice an exponential value.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -776,9 +744,7 @@ cdef class Generator:
         Tensor
             A power of an exponential value.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -790,20 +756,14 @@ cdef class Generator:
     def pareto(self, a, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Pareto distribution of the second kind, which begins at 0.
 
-        Parameters
-        ----------
-        a : float or array_like
-            Shape, above 0.
-        {Generator.lognormal: shape, size, dtype, device}
+        {Generator.weibull: Parameters}
 
         Returns
         -------
         Tensor
             Add 1 for the classical Pareto distribution.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -819,8 +779,7 @@ cdef class Generator:
         ----------
         shape : float or array_like
             Shape of the distribution, not of the tensor; at least 0.
-        scale : float or array_like, default 1.0
-            Scale, at least 0.
+        {Generator.laplace: scale}
         size : int or sequence of int, optional
             Shape of the tensor; by default that of the parameters, broadcast.
         {Generator.lognormal: dtype, device}
@@ -831,9 +790,7 @@ cdef class Generator:
             By the method of Marsaglia and Tsang. An attempt is accepted with a probability of 0.95 or more; after 64
             the last one stands.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         See Also
         --------
@@ -860,9 +817,7 @@ cdef class Generator:
         Tensor
             The part of one of two gamma values in their sum.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -885,9 +840,7 @@ cdef class Generator:
         Tensor
             Twice a gamma value.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -914,9 +867,7 @@ cdef class Generator:
         Tensor
             Of shape ``(*shape, n)``; a vector takes 2 n words of the sequence.
 
-        Raises
-        ------
-        {Generator.lognormal: TypeError, ValueError}
+        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -968,11 +919,7 @@ cdef class Generator:
         Tensor
             int64. By inversion where fewer than 10 are expected, else by BTRS (Hormann, 1993), in 64 attempts at most.
 
-        Raises
-        ------
-        TypeError
-            A parameter is not of its kind, or shape and size are both there.
-        {Generator.lognormal: ValueError}
+        {Generator.poisson: Raises}
 
         Examples
         --------
@@ -995,11 +942,7 @@ cdef class Generator:
         Tensor
             int64, at least 1.
 
-        Raises
-        ------
-        TypeError
-            A parameter is not of its kind, or shape and size are both there.
-        {Generator.lognormal: ValueError}
+        {Generator.poisson: Raises}
 
         Examples
         --------
@@ -1013,8 +956,7 @@ cdef class Generator:
 
         Parameters
         ----------
-        n : int or array_like
-            Number of trials.
+        {Generator.binomial: n}
         pvals : array_like
             Probability of each outcome, of shape ``(k,)``; the last one has what the others leave to 1.
         shape : int or sequence of int, optional
@@ -1026,11 +968,7 @@ cdef class Generator:
         Tensor
             int64, of shape ``(*shape, k)``; a value takes ``4 (k - 1)`` words.
 
-        Raises
-        ------
-        TypeError
-            A parameter is not of its kind, or shape and size are both there.
-        {Generator.lognormal: ValueError}
+        {Generator.poisson: Raises}
 
         Examples
         --------
@@ -1184,8 +1122,7 @@ cdef class Generator:
         {Generator.permutation: x}
         shape : int or sequence of int, default ()
             Shape of the result before the other axes of `x`.
-        size : int or sequence of int, optional
-            NumPy's name of `shape`.
+        {Generator.random: size}
         replace : bool, default True
             Whether an entry may be drawn several times.
         p : array_like or nested sequence of numbers, optional

@@ -7,8 +7,6 @@ import os
 def takes_public_way(variable):
     """Test whether an environment variable restricts exchange with a library to its public interface.
 
-    Examples
-    --------
     >>> takes_public_way("DLTENSOR_UNSET")
     False
     """

@@ -8,8 +8,6 @@ import sys
 def overrides_export(kind):
     """Test whether a class of torch tensors overrides its export: then its ``__dlpack__`` is called.
 
-    Examples
-    --------
     >>> overrides_export(torch.nn.Parameter)                      # doctest: +SKIP
     False
     """
@@ -28,8 +26,6 @@ def overrides_export(kind):
 def hold_storage(tensor):
     """Return the storage of a tensor, which is not resizable any more where the host has the memory.
 
-    Examples
-    --------
     >>> hold_storage(torch.zeros(3)).resizable()                  # doctest: +SKIP
     False
     """
