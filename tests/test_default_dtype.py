@@ -428,3 +428,86 @@ def test_an_output_of_float32_is_still_written(float64):
     out = dl.zeros(3, dtype="float32")
     assert dl.sqrt(INTS, out=out) is out
     assert dl.mean(SMALL, axis=0, out=out[:2]).tolist() == [2.0, 3.0]
+
+
+# -- lists beside arrays ----------------------------------------------------------------------------------------------
+
+X = np.array([0.1, 0.2, 0.3])
+LIST = [0.1, 0.2, 0.7]
+BESIDE = {
+    "==": lambda x, y: x == y,
+    "add": lambda x, y: dl.add(x, y),
+    "maximum": lambda x, y: dl.maximum(x, y),
+    "where": lambda x, y: dl.where([True, False, False], x, y),
+    "clip": lambda x, y: dl.clip(x, y, 9),
+    "matmul": lambda x, y: dl.matmul(x, y),
+    "vecdot": lambda x, y: dl.vecdot(x, y),
+    "tensordot": lambda x, y: dl.tensordot(x, y, axes=1),
+    "einsum": lambda x, y: dl.einsum("i,i->i", x, y),
+    "outer": lambda x, y: dl.outer(x, y),
+    "kron": lambda x, y: dl.kron(x, y),
+    "cross": lambda x, y: dl.cross(x, y),
+    "convolve": lambda x, y: dl.convolve(x, y),
+    "polyval": lambda x, y: dl.polyval(y, x),
+    "interp": lambda x, y: dl.interp(x, y, [1.0, 2.0, 3.0]),
+    "trapezoid": lambda x, y: dl.trapezoid(x, y),
+    "gradient": lambda x, y: dl.gradient(x, y),
+    "digitize": lambda x, y: dl.digitize(x, y),
+    "searchsorted": lambda x, y: dl.searchsorted(y, x),
+    "isin": lambda x, y: dl.isin(x, y),
+    "histogram": lambda x, y: dl.histogram(x, y)[0],
+    "isclose": lambda x, y: dl.isclose(x, y, rtol=0, atol=0),
+    "average": lambda x, y: dl.average(x, weights=y),
+    "concat": lambda x, y: dl.concat([y, x]),
+    "append": lambda x, y: dl.append(x, y),
+    "insert": lambda x, y: dl.insert(x, 0, y),
+    "union1d": lambda x, y: dl.union1d(x, y),
+    "diff": lambda x, y: dl.diff(x, prepend=y),
+    "fmax": lambda x, y: dl.fmax(x, y),
+    "choose": lambda x, y: dl.choose([0, 1, 1], [x, y]),
+    "place": lambda x, y: (lambda target: (dl.place(target, [True] * 3, y), target)[1])(dl.asarray(x, copy=True)),
+    "solve": lambda x, y: dl.linalg.solve(dl.diag(x), y),
+    "lstsq": lambda x, y: dl.linalg.lstsq(dl.diag(x), y)[0],
+}
+
+
+@pytest.mark.parametrize("library", [np.asarray, dl.asarray])
+@pytest.mark.parametrize("name", BESIDE)
+def test_floats_in_a_list_keep_their_digits_beside_float64(name, library):
+    x = library(X)
+    result, expected = (BESIDE[name](x, y) for y in (LIST, np.array(LIST)))
+    assert result.dtype == expected.dtype
+    assert result.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int64", "bool", "complex64"])
+def test_the_dtype_beside_a_list_is_that_of_the_default_dtype(dtype):
+    x = dl.ones(3, dtype=dtype)
+    assert dl.multiply(x, LIST).dtype == dl.result_type(x.dtype, "float32")
+    assert dl.multiply(x, LIST).tolist() == dl.multiply(x, dl.asarray(LIST, dtype="float32")).tolist()
+    assert dl.concat([x, LIST]).dtype == dl.result_type(x.dtype, "float32")
+
+
+def test_complex_numbers_in_a_list_beside_float64():
+    assert (dl.asarray(X) * [0.1j] * 3).tolist()[0] == 0.1 * 0.1j * 3
+    assert dl.append(dl.asarray(X), [0.1j]).tolist()[-1] == 0.1j
+
+
+def test_a_list_is_read_once_and_after_the_other_operands():
+    calls = []
+
+    class Number:
+        def __float__(self):
+            calls.append("number")
+            return 0.1
+
+    class Producer:
+        def __dlpack__(self, **_):
+            calls.append("array")
+            return dl.asarray(X).__dlpack__()
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    assert dl.add([Number()], Producer()).tolist() == (X + 0.1).tolist()
+    assert calls == ["array", "number"]

@@ -58,8 +58,8 @@ cdef NumberTypes _no_types() noexcept:
     return types
 
 
-cdef Tensor _from_numbers(object obj, object dtype, str func):
-    """A number or nested sequences of numbers in fresh memory."""
+cdef Tensor _from_numbers(object obj, object dtype, str func, bint wide=False):
+    """A number or nested sequences of numbers in fresh memory; `wide` gives Python's floats double precision."""
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t i = 0
     cdef int ndim = 0
@@ -69,6 +69,8 @@ cdef Tensor _from_numbers(object obj, object dtype, str func):
     cdef NumberTypes types = _no_types()
     cdef list leaves = []
     ndim = _collect(obj, 0, -1, shape, leaves, &types if dtype is None else NULL, func)
+    if wide and types.typed < 0 and types.number >= 0 and kind_order(types.number) >= kind_order(type_float32):
+        types.typed = type_float64
     t = new_empty(ndim, shape, _common_type(&types, func) if dtype is None else read_dtype(dtype, func),
                   DLDevice(kDLCPU, 0), func)
     padded = not is_packed(t.impl.dl.dtype, t.impl.flags)
@@ -508,8 +510,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         Element type. By default that of `obj`, also of a NumPy scalar. In sequences the dtypes of typed scalars and of
         arrays of 0 dimensions promote; Python numbers alone become bool, int64, `get_default_dtype` or the
         complex dtype of its width.
-    device : device_like, optional
-        Device of the result; None leaves the data where it is.
+    {from_dlpack: device}
     copy : bool, optional
         None copies only if necessary, True always copies, also arrays of another byte order or with strides that are no
         whole elements. False never copies and is passed on to ``__dlpack__`` and ``__array__``.
@@ -678,6 +679,31 @@ cdef Tensor _from_cuda(object interface, object owner, str func):
     return t
 
 
+cdef Tensor read_numbers(object x, bint wide, str func):
+    return _from_numbers(x, None, func, wide)
+
+
+def asarrays(*objects, bint numbers=True):
+    """Read each object as `asarray` does. Python's floats have double precision beside arrays that have it.
+
+    Without `numbers`, numbers outside of lists are returned as they are.
+
+    >>> [x.dtype.name for x in asarrays([0.1], dl.ones(1, dtype="float64"), [2])]
+    ['float64', 'float64', 'int64']
+    """
+    cdef bint wide = False
+    cdef list results = []
+    for x in objects:
+        t = None if isinstance(x, (list, tuple, range, int, float, complex)) else asarray(x)
+        wide = wide or t is not None and is_wide(find_type((<Tensor>t).impl.dl.dtype))
+        results.append(t)
+    for i in range(len(results)):
+        if results[i] is None:
+            x = objects[i]
+            results[i] = x if not numbers and isinstance(x, (int, float, complex)) else _from_numbers(x, None, "asarray", wide)
+    return results
+
+
 cdef Tensor _assignable(object value, object dtype, str func):
     """Convert what is assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
     t = view_any(value, None, func)
@@ -791,8 +817,7 @@ def empty(shape, dtype=None, *, device=None):
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Shape of the tensor.
+    {wrap: shape}
     dtype : dtype_like, optional
         Element type; by default `get_default_dtype`, float32 unless another one was chosen.
     device : device_like, default "cpu"

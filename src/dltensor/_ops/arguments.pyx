@@ -12,7 +12,7 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject, Py_TYPE
 from libc.math cimport isinf
 
-from .._core.convert cimport view_any
+from .._core.convert cimport is_wide, read_numbers, view_any
 from .._core.dlpack cimport NDARRAY, TABLE, TypeEntry, borrow_table, cached_entry, entry_of
 from .._core.interop.numpy cimport borrow_numpy, is_readable, keep_in_place
 from .._core.interop.torch cimport borrow_plain, hold_storage, is_lazy, is_plain
@@ -23,7 +23,7 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRAILING, T
 from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number
 from .._core.allocation cimport check_writable
 from .._core.shapes cimport as_tuple
-from .._core.tensor cimport Tensor, assign, operations
+from .._core.tensor cimport Tensor, assign
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, read_dtype
 
 from .engine cimport PyThreadState, finish, is_same_place, release_gil
@@ -117,8 +117,6 @@ cdef object _converted(object x, str func):
         return float(x)
     if isinstance(x, complex):
         return complex(x)
-    if isinstance(x, (list, tuple, range)):
-        return operations.assignable(x, None, func)
     raise TypeError(f"{func}: expected a tensor, an object with __dlpack__, a number or nested sequences of numbers, "
                     f"got {type(x).__qualname__}")
 
@@ -148,18 +146,25 @@ cdef object read_operands(PyObject** arguments, int count, PyObject* output, Ope
     so that no argument's code can free or change what was read of another. `used` gets the objects that were read in
     place of those given; what this function returns must be held as long as they are in use.
     """
-    cdef int i, total = count
+    cdef int i, lists = 0, total = count
     cdef list owners = None
     if output != NULL:
         total += 1
     for i in range(total):
         used[i] = output if i == count else arguments[i]
         if not _classify(<object>used[i], &operands[i], func) or i == count and operands[i].number:
+            if i < count and isinstance(<object>used[i], (list, tuple, range)):
+                operands[i].number = True
+                lists |= 1 << i
+                continue
             result = (_converted_output if i == count else _converted)(<object>used[i], func)
             owners = owners or []
             owners.append(result)
             used[i] = <PyObject*>result
             _classify(result, &operands[i], func)
+    if lists:
+        owners = owners or []
+        _read_lists(lists, used, count, total, operands, owners, func)
     for i in range(total):
         if operands[i].owner != NULL and not _borrow(&operands[i], func):
             # Work on a device outlives the call, so the memory must too; and code of another argument may have changed
@@ -170,6 +175,23 @@ cdef object read_operands(PyObject** arguments, int count, PyObject* output, Ope
     if total > count:
         check_writable(&operands[count].view, operands[count].flags, func, "out")
     return owners
+
+
+cdef int _read_lists(int lists, PyObject** used, int count, int total, Operand* operands, list owners,
+                     str func) except -1:
+    """Read the arguments that are lists, whose places are set in `lists`, in the precision of the others."""
+    cdef int i
+    cdef bint wide = False
+    own_operands(used, total, operands, owners, func)  # code of an item may change what others show
+    for i in range(count):
+        wide |= not operands[i].number and is_wide(operands[i].type)
+    for i in range(count):
+        if lists >> i & 1:
+            result = read_numbers(<object>used[i], wide, func)
+            owners.append(result)
+            used[i] = <PyObject*>result
+            read_tensor(<Tensor>result, &operands[i])
+    return 0
 
 
 cdef int own_operands(PyObject** used, int count, Operand* operands, list owners, str func) except -1:
@@ -391,8 +413,6 @@ def written(Tensor result, out, str func):
 def output_of(out, tuple shape, dtype, str func):
     """Return an `out` argument as a tensor of exactly this shape and dtype, or None for None.
 
-    Examples
-    --------
     >>> output_of(dl.zeros(2), (2,), dl.float32, "f")
     Tensor([0., 0.], shape=(2,), device=cpu, dtype=float32)
     """

@@ -3,7 +3,7 @@
 
 from math import inf
 
-from .._core.convert import asarray, empty_for
+from .._core.convert import asarray, asarrays, empty_for
 from .._core.tensor import Tensor
 from .._core.views import on_host
 from . import elementwise as ops
@@ -19,10 +19,7 @@ _INEXACT = ("real floating", "complex floating")
 
 def _pair(a, b):
     """Both operands as tensors. A float beside a tensor of floats has its dtype where that holds it, else float64."""
-    if not isinstance(a, (int, float, complex)):
-        a = asarray(a)
-    if not isinstance(b, (int, float, complex)):
-        b = asarray(b)
+    a, b = asarrays(a, b, numbers=False)
     return _tensor(a, b), _tensor(b, a)
 
 

@@ -2,7 +2,6 @@
 """Sums of products along axes: vecdot, whose sums are exact, and tensordot over matmul. No loops here."""
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.convert cimport as_tensor
 from .._core.indexing cimport axes_of, integer_of, sequence_of, wrapped_product
 from .._core.native cimport (COMPLEX, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
@@ -17,7 +16,7 @@ cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
 from math import prod
 
 from .._core.call_errors import rename
-from .._core.convert import asarray
+from .._core.convert import asarrays
 from .._core.layout import common_shape
 from .._core.types import DTYPES
 from . import elementwise as ops
@@ -150,8 +149,6 @@ cdef Tensor _dots(Tensor a, Tensor b, int axis, DLDataType dtype):
 def exact_products(a, b, narrow=False):
     """Return float64 tensors whose exact sum is ``a * b``; `narrow`: both have 32 bits or fewer, and one is enough.
 
-    Examples
-    --------
     >>> [term.item() for term in exact_products(dl.asarray(1e200, dtype="float64"), 0.1)]
     [1e+199, -7.196196704476628e+182]
     """
@@ -207,7 +204,9 @@ def vecdot(x1, x2, /, axis=-1, *, out=None):
     >>> dl.vecdot(dl.asarray([1.0, 2.0, 3.0]), dl.asarray([4.0, 5.0, 6.0]))
     Tensor(32., shape=(), device=cpu, dtype=float32)
     """
-    cdef Tensor a = as_tensor(x1), b = as_tensor(x2)
+    if not (isinstance(x1, Tensor) and isinstance(x2, Tensor)):
+        x1, x2 = asarrays(x1, x2)
+    cdef Tensor a = <Tensor>x1, b = <Tensor>x2
     cdef DLDataType dtype
     cdef int limit = min(a.impl.dl.ndim, b.impl.dl.ndim), along, type
     axis = integer_of(axis, "axis", "vecdot")
@@ -296,7 +295,7 @@ def tensordot(x1, x2, /, axes=2, *, out=None):
     >>> dl.tensordot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1]), axes=1)
     Tensor([12, 34], shape=(2,), device=cpu, dtype=int64)
     """
-    a, b = asarray(x1), asarray(x2)
+    a, b = asarrays(x1, x2)
     pair = sequence_of(axes, "axes", "tensordot")
     if pair is not None:
         axes = tuple(pair)
@@ -334,8 +333,7 @@ def dot(a, b, /, out=None):
     a, b : array_like or number
         Tensors, or objects that support DLPack. The last dimension of `a` is multiplied with the second last of `b`, or
         its only one. A number, or an operand without dimensions, multiplies every element.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
+    {vecdot: out}
 
     Returns
     -------
@@ -348,8 +346,7 @@ def dot(a, b, /, out=None):
         There is no common dtype, or it is bool.
     ValueError
         The extents of the multiplied dimensions differ, or `out` is read-only or has another shape.
-    DeviceError
-        An operand is neither on the host nor on a CUDA device.
+    {vecdot: DeviceError}
 
     Notes
     -----
@@ -360,7 +357,7 @@ def dot(a, b, /, out=None):
     >>> dl.dot(dl.asarray([1.0, 2.0]), dl.asarray([3.0, 4.0])).item()
     11.0
     """
-    a, b = asarray(a), asarray(b)
+    a, b = asarrays(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b, out=out)
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:

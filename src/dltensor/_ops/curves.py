@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interpolation, integrals, derivatives and convolutions of sampled values, as in NumPy: composed. No loops here."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of, integer_of
 from . import elementwise as ops
@@ -58,7 +58,7 @@ def interp(x, /, xp, fp, left=None, right=None):
     >>> dl.interp([0.5, 9.0], [0.0, 1.0], [10.0, 20.0]).tolist()
     [15.0, 20.0]
     """
-    x, xp, fp = (real_of(one, "interp") for one in (x, xp, fp))
+    x, xp, fp = (real_of(one, "interp") for one in asarrays(x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
         raise ValueError(f"interp: xp and fp must be vectors of one length with points, got {xp.shape} and {fp.shape}")
     dtype = result_type(x, xp, fp)
@@ -97,8 +97,7 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
 
     Raises
     ------
-    TypeError
-        An argument is not a tensor, or its dtype is not supported.
+    {interp: TypeError}
     ValueError
         The shapes do not fit.
     IndexError
@@ -113,6 +112,8 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
     >>> dl.trapezoid([1.0, 2.0, 3.0])
     Tensor(4., shape=(), device=cpu, dtype=float32)
     """
+    if x is not None:
+        y, x = asarrays(y, x)
     y = floats_of(y, "trapezoid")
     axis = axis_of(axis, y.ndim, "trapezoid")
     after, before = _neighbours(y, axis)
@@ -155,8 +156,7 @@ def gradient(f, /, *spacing, axis=None):
         `f` is not a tensor, or its dtype is not supported.
     ValueError
         A dimension has fewer than two elements, or the distances do not fit.
-    IndexError
-        `axis` is out of range.
+    {trapezoid: IndexError}
 
     Notes
     -----
@@ -171,7 +171,7 @@ def gradient(f, /, *spacing, axis=None):
     axes = list(range(f.ndim)) if axis is None else axes_of(axis, f.ndim, "gradient")
     if len(spacing) not in (0, 1, len(axes)):
         raise ValueError(f"gradient: expected a distance for each of {len(axes)} dimensions, got {len(spacing)}")
-    steps = [asarray(one) for one in spacing or (1.0,)]
+    steps = asarrays(f, *(spacing or (1.0,)))[1:]
     steps = steps * len(axes) if len(steps) == 1 else steps
     found = [_derivative(f, along, step) for along, step in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
@@ -202,7 +202,7 @@ def _real_dtype(x):
 
 def _products(a, v, mode, func):
     """The products of `v` with all parts of `a` that it covers, as NumPy's modes have them."""
-    a, v = asarray(a), asarray(v)
+    a, v = asarrays(a, v)
     if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
         raise ValueError(f"{func}: expected two vectors with elements, got shapes {a.shape} and {v.shape}")
     if mode not in ("full", "same", "valid"):
@@ -248,7 +248,7 @@ def convolve(a, /, v, mode="full"):
     >>> dl.convolve([1, 2, 3], [1, 1]).tolist()
     [1, 3, 5, 3]
     """
-    a, v = asarray(a), asarray(v)
+    a, v = asarrays(a, v)
     a, v = (v, a) if v.size > a.size else (a, v)
     return _products(a, flip(v), mode, "convolve")
 
@@ -273,7 +273,7 @@ def correlate(a, /, v, mode="valid"):
     >>> dl.correlate([1, 2, 3], [0, 1]).tolist()
     [2, 3]
     """
-    a, v = asarray(a), asarray(v)
+    a, v = asarrays(a, v)
     v = ops.conj(v) if isdtype(v.dtype, "complex floating") else v
     if v.size > a.size:  # the shorter one slides, and the places are in the opposite order
         return flip(_products(v, a, mode, "correlate"))
@@ -303,8 +303,7 @@ def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
     ------
     TypeError
         `x` is not a tensor, or its dtype is not supported.
-    IndexError
-        `axis` is out of range.
+    {trapezoid: IndexError}
 
     Notes
     -----
@@ -366,7 +365,7 @@ def polyval(p, /, x):
     >>> dl.polyval([3, 0, 1], [0, 1, 2]).tolist()
     [1, 4, 13]
     """
-    p, x = asarray(p), asarray(x)
+    p, x = asarrays(p, x)
     if p.ndim != 1:
         raise ValueError(f"polyval: p must be a vector of coefficients, got shape {p.shape}")
     dtype = result_type(p, x)

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import combinations
 from math import prod
 
-from .._core.convert import asarray
+from .._core.convert import asarrays
 from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of
 from .._core.types import DTYPES
@@ -309,7 +309,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     if not isinstance(subscripts, str):
         raise TypeError(f"einsum: subscripts must be a string, got {type(subscripts).__qualname__}")
     subscripts = str.__str__(subscripts)  # plans are remembered by it: not by an object of a subclass
-    tensors = [asarray(x) for x in operands]
+    tensors = asarrays(*operands)
     if len(tensors) == 2 and out is None and optimize is True:
         a, b = tensors
         plan = _plan(subscripts, a.shape, b.shape)
@@ -375,7 +375,7 @@ def outer(x1, x2, /, *, out=None):
     Tensor([[ 3,  4,  5],
             [ 6,  8, 10]], shape=(2, 3), device=cpu, dtype=int64)
     """
-    a, b = asarray(x1), asarray(x2)
+    a, b = asarrays(x1, x2)
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"outer: expected vectors, but x1 has shape {a.shape} and x2 has shape {b.shape}")
     return written(multiply(a[:, None], b[None, :]), out, "outer")
@@ -413,7 +413,7 @@ def kron(a, /, b, *, out=None):
     Tensor([[ 1,  2, 10, 20],
             [ 3,  4, 30, 40]], shape=(2, 4), device=cpu, dtype=int64)
     """
-    a, b = asarray(a), asarray(b)
+    a, b = asarrays(a, b)
     ndim = max(a.ndim, b.ndim)
     high, low = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
     result = multiply(
@@ -464,7 +464,7 @@ def cross(x1, x2, /, axis=-1, *, out=None):
     >>> dl.cross(dl.asarray([1, 0, 0]), dl.asarray([0, 1, 0]))
     Tensor([0, 0, 1], shape=(3,), device=cpu, dtype=int64)
     """
-    a, b = asarray(x1), asarray(x2)
+    a, b = asarrays(x1, x2)
     ndim = min(a.ndim, b.ndim)
     axis = integer_of(axis, "axis", "cross")
     place = axis_of(axis, ndim, "cross") - ndim

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joining and splitting of arrays, and their dimensions, as NumPy has them beyond the array API. No loops here."""
 
-from .._core.convert import asarray, empty
+from .._core.convert import asarray, asarrays, empty
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of, integer_of, sequence_of
 from . import elementwise as ops
@@ -143,10 +143,7 @@ def rot90(x, /, k=1, axes=None):
     axes : sequence of int, optional
         The two dimensions, by default the first two.
 
-    Returns
-    -------
-    Tensor
-        A view.
+    {swapaxes: Returns}
 
     Raises
     ------
@@ -154,8 +151,7 @@ def rot90(x, /, k=1, axes=None):
         `x` is not a tensor, or `k` is not an integer.
     ValueError
         `axes` are not two different dimensions.
-    IndexError
-        An axis is out of range.
+    {swapaxes: IndexError}
 
     Notes
     -----
@@ -299,10 +295,7 @@ def block(arrays, /):
     arrays : nested sequence of array_like
         Tensors, objects that support DLPack, or numbers, in lists; a tensor alone is a block of its own.
 
-    Returns
-    -------
-    Tensor
-        A copy, of the promoted dtype.
+    {vstack: Returns}
 
     Raises
     ------
@@ -352,8 +345,7 @@ def append(x, /, values, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {swapaxes: x}
     values : array_like
         Of the shape of `x` except for `axis`.
     axis : int, optional
@@ -366,8 +358,7 @@ def append(x, /, values, axis=None):
 
     Raises
     ------
-    TypeError
-        An argument is not a tensor, or there is no common dtype.
+    {vstack: TypeError}
     ValueError
         The shapes do not fit.
     IndexError
@@ -382,7 +373,7 @@ def append(x, /, values, axis=None):
     >>> dl.append([1, 2], [[3], [4]]).tolist()
     [1, 2, 3, 4]
     """
-    return concat((asarray(x), asarray(values)), axis=axis)
+    return concat(asarrays(x, values), axis=axis)
 
 
 def _positions(at, size, func):
@@ -421,8 +412,7 @@ def delete(x, /, obj, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {swapaxes: x}
     obj : int, slice or sequence of int
         Positions, or a mask along the axis.
     axis : int, optional
@@ -459,8 +449,7 @@ def insert(x, /, obj, values, axis=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {swapaxes: x}
     obj : int, slice or sequence of int
         Positions in `x`.
     values : array_like or number
@@ -468,17 +457,11 @@ def insert(x, /, obj, values, axis=None):
     axis : int, optional
         Dimension; None takes the elements in C order.
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x`.
+    {delete: Returns}
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor, or a position is not an integer.
-    IndexError
-        A position or `axis` is out of range.
+    {delete: TypeError, IndexError}
     ValueError
         `values` do not broadcast.
 
@@ -492,7 +475,7 @@ def insert(x, /, obj, values, axis=None):
     [1, 9, 2, 3]
     """
     x, along = _line_of(x, axis, "insert")
-    size, values = x.shape[along], asarray(values)
+    size, values = x.shape[along], asarrays(x, values)[1]
     before = _positions(obj, size, "insert")
     if before.size == 1:  # all values go there
         values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
@@ -543,8 +526,7 @@ def split(x, /, indices_or_sections, axis=0):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {swapaxes: x}
     indices_or_sections : int or sequence of int
         Number of parts, or the positions at which parts after the first begin. PyTorch's ``split`` takes sizes of
         parts: that is the method `Tensor.split`.
@@ -562,8 +544,7 @@ def split(x, /, indices_or_sections, axis=0):
         `x` is not a tensor, or a number is not an integer.
     ValueError
         The extent cannot be divided in so many equal parts, or more than 65,536 would be empty.
-    IndexError
-        `axis` is out of range.
+    {append: IndexError}
 
     Notes
     -----

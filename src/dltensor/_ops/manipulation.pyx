@@ -14,7 +14,7 @@ from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, resha
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.layout import common_shape, strides_over
 from .._core.views import as_strided
@@ -24,9 +24,13 @@ from .promotion import common_dtype
 
 cdef list _alike(object arrays, DLDataType* dtype, str func):
     """The operands as tensors on one device, and the dtype that they meet in."""
-    cdef list tensors = [as_tensor(array) for array in arrays]
+    cdef list tensors = list(arrays)
     cdef Tensor first, t
     cdef bint mixed = False
+    for array in tensors:
+        if type(array) is not Tensor:
+            tensors = asarrays(*tensors)
+            break
     if not tensors:
         raise ValueError(f"{func}: expected at least one tensor, got none")
     first = tensors[0]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions that leave NaN out, and differences of neighbours: composed of reductions and element-wise functions."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.indexing import axes_of, axis_of, integer_of
 from .._core.views import on_host
 from . import elementwise as ops
@@ -242,7 +242,7 @@ def _joined(part, x, axis):
     """Prepare what `diff` joins to `x`: a number gets the common dtype, and one element is repeated along `x`."""
     if type(part) in (bool, int, float, complex):
         part = asarray(part, dtype=result_type(x, part), device=x.device)
-    part = asarray(part)
+    part = asarrays(x, part)[1]
     return part if part.ndim else broadcast_to(part, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
 
 

@@ -3,7 +3,7 @@
 
 from math import log, pi
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from . import elementwise as ops
 from . import reduce
 from .arguments import written
@@ -106,8 +106,7 @@ def sinc(x, /):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    {exp2: x}
 
     Returns
     -------
@@ -116,8 +115,7 @@ def sinc(x, /):
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
+    {exp2: TypeError}
 
     Notes
     -----
@@ -202,7 +200,7 @@ def pair_of(x1, x2, func):
         number = x1 if numbers[0] else x2
         number = asarray(number, dtype=result_type(other, number), device=other.device)
         return broadcast_arrays(*((number, other) if numbers[0] else (other, number)))
-    return broadcast_arrays(reduce.computable(x1, func), reduce.computable(x2, func))
+    return broadcast_arrays(*(reduce.computable(x, func) for x in asarrays(x1, x2)))
 
 
 def _ignoring_nan(x1, x2, choose, func):
@@ -217,10 +215,7 @@ def _ignoring_nan(x1, x2, choose, func):
 def fmax(x1, x2, /):
     """Return the greater of two elements, and the other one where one is NaN.
 
-    Parameters
-    ----------
-    x1, x2 : array_like or number
-        Tensors, objects that support DLPack, or numbers: bool, integers, floats.
+    {heaviside: Parameters}
 
     Returns
     -------
@@ -300,8 +295,7 @@ def modf(x, /):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
+    {cbrt: x}
 
     Returns
     -------
@@ -426,8 +420,7 @@ def logaddexp2(x1, x2, /, out=None):
 
     Parameters
     ----------
-    x1, x2 : array_like or number
-        Tensors, objects that support DLPack, or numbers: bool, integers, floats.
+    {heaviside: x1}
     {exp2: out}
 
     Returns
@@ -437,10 +430,8 @@ def logaddexp2(x1, x2, /, out=None):
 
     Raises
     ------
-    TypeError
-        An operand is not a tensor or a number, or its dtype is not supported.
-    ValueError
-        The shapes do not broadcast, or `out` is read-only or has another shape.
+    {heaviside: TypeError}
+    {ldexp: ValueError}
 
     See Also
     --------
@@ -578,8 +569,7 @@ def sigmoid(x, /, out=None):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
+    {cbrt: x}
     {exp2: out}
 
     {cbrt: Returns}

@@ -3,7 +3,7 @@
 
 from math import prod
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.indexing import axis_of, integer_of, sequence_of
 from . import elementwise as ops
 from . import reduce
@@ -158,7 +158,7 @@ def union1d(x1, x2, /):
     >>> dl.union1d([3, 1], [2, 3]).tolist()
     [1, 2, 3]
     """
-    return unique(concat((asarray(x1), asarray(x2)), axis=None))
+    return unique(concat(asarrays(x1, x2), axis=None))
 
 
 def setdiff1d(x1, x2, /):
@@ -223,8 +223,7 @@ def lexsort(keys, /, axis=-1):
     ------
     TypeError
         There is no key, or a dtype has no order.
-    IndexError
-        `axis` is out of range.
+    {unique: IndexError}
 
     Notes
     -----
@@ -250,12 +249,10 @@ def partition(x, /, kth, axis=-1):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    {unique: x}
     kth : int or sequence of int
         Places, which sorting all elements satisfies.
-    axis : int, default -1
-        Axis to sort along.
+    {lexsort: axis}
 
     Returns
     -------
@@ -268,8 +265,7 @@ def partition(x, /, kth, axis=-1):
         `x` is not a tensor, its dtype has no order, or a place is not an integer.
     ValueError
         A place is out of range.
-    IndexError
-        `axis` is out of range.
+    {unique: IndexError}
 
     Notes
     -----
@@ -349,7 +345,7 @@ def digitize(x, /, bins, right=False):
     >>> dl.digitize([0.5, 1.0, 9.0], [1.0, 2.0]).tolist()
     [0, 1, 2]
     """
-    bins = asarray(bins)
+    bins, x = asarrays(bins, x, numbers=False)
     if bins.ndim != 1:
         raise ValueError(f"digitize: bins must have one dimension, got shape {bins.shape}")
     side = "left" if right else "right"

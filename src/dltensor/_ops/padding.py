@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Padding, sliding windows and views by strides, as NumPy has them beyond the array API. No loops here."""
 
-from .._core.convert import asarray, empty
+from .._core.convert import asarray, asarrays, empty
 from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.views import as_strided as strided_view
@@ -88,7 +88,7 @@ def pad(x, /, pad_width, mode="constant", *, constant_values=0):
     x = asarray(x)
     if mode not in _MODES:
         raise ValueError(f"pad: mode must be one of {', '.join(_MODES)}, got {quoted(mode)}")
-    widths, values = _widths(pad_width, x.ndim), asarray(constant_values)
+    widths, values = _widths(pad_width, x.ndim), asarrays(x, constant_values)[1]
     if mode == "constant":
         return _padded(x, widths, values)
     for axis, (before, after) in enumerate(widths):
@@ -126,8 +126,7 @@ def as_strided(x, /, shape=None, strides=None, *, offset=0, writeable=True):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {pad: x}
     shape : int or sequence of int, optional
         Shape of the view, that of `x` by default.
     strides : sequence of int, optional
@@ -173,8 +172,7 @@ def sliding_window_view(x, window_shape, /, axis=None, *, writeable=False):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {pad: x}
     window_shape : int or sequence of int
         Extents of a window along each dimension of `axis`.
     axis : int or sequence of int, optional
@@ -189,8 +187,7 @@ def sliding_window_view(x, window_shape, /, axis=None, *, writeable=False):
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor, or a number is not an integer.
+    {as_strided: TypeError}
     ValueError
         A window is larger than `x`, or there is not an extent for each dimension.
     IndexError
@@ -239,10 +236,7 @@ def trim_zeros(x, /, trim="fb"):
     trim : str, default 'fb'
         Ends: 'f' for the front, 'b' for the back, in either case.
 
-    Returns
-    -------
-    Tensor
-        A view.
+    {as_strided: Returns}
 
     Raises
     ------

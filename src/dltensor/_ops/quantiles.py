@@ -4,7 +4,7 @@
 from math import ceil, floor, prod
 from math import isfinite as is_finite
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of, sequence_of
 from . import reduce
@@ -250,7 +250,8 @@ def _edges(x, bins, limits, func):
     """Edges of bins from their number, or those that were given, checked."""
     if hasattr(bins, "__index__") and getattr(bins, "ndim", 0) == 0:
         return _equal_edges(x, integer_of(bins, "bins", func), limits, func)
-    edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
+    edges = asarrays(x, bins)[1]
+    edges = edges.to(x.device) if isinstance(bins, (list, tuple)) else edges
     if edges.ndim != 1 or edges.size < 2:
         raise ValueError(f"{func}: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
     if reduce.any(less(edges[1:], edges[:-1])).item():
@@ -387,8 +388,7 @@ def histogramdd(sample, /, bins=10, range=None, density=False, weights=None):
     ValueError
         `sample` has more than two dimensions, arguments are not as many as coordinates, or edges or limits are as
         `histogram` refuses them.
-    TypeError
-        A dtype has no order.
+    {histogram_bin_edges: TypeError}
 
     See Also
     --------
@@ -473,8 +473,7 @@ def histogram2d(x, /, y, bins=10, range=None, density=False, weights=None):
     ------
     ValueError
         The coordinates are of different numbers of points, or edges or limits are as `histogram` refuses them.
-    TypeError
-        A dtype has no order.
+    {histogram_bin_edges: TypeError}
 
     See Also
     --------

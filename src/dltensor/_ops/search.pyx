@@ -14,6 +14,7 @@ from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, e
 
 from .sort cimport as_operand, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
 
+from .._core.convert import asarrays
 from .._core.foreign_text import quoted
 from .casting import cast, where
 from .elementwise import equal, greater_equal, isnan, less, logical_or
@@ -80,6 +81,7 @@ def searchsorted(x1, x2, /, side="left", sorter=None, *, out=None):
     >>> dl.searchsorted(x, 2, side="right")
     Tensor(3, shape=(), device=cpu, dtype=int64)
     """
+    x1, x2 = asarrays(x1, x2, numbers=False)
     cdef Tensor values = ordered_anywhere(x1, "searchsorted", "x1")
     cdef Tensor wanted, order, places, target
     cdef int type

@@ -3,7 +3,7 @@
 
 from math import prod
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from . import elementwise as ops
@@ -171,7 +171,8 @@ def one_hot(x, /, num_classes=-1):
 
 def line_of(values, x):
     """Values in one dimension: those that are no tensors on the device of `x`."""
-    return reshape(asarray(values) if hasattr(values, "ndim") else asarray(values).to(x.device), (-1,))
+    found = asarrays(x, values)[1]
+    return reshape(found if hasattr(values, "ndim") else found.to(x.device), (-1,))
 
 
 def _masked(x, mask, values, func):
@@ -191,8 +192,7 @@ def place(x, /, mask, values):
 
     Parameters
     ----------
-    x : Tensor
-        Tensor to write to.
+    {put_along_axis: x}
     mask : array_like
         As many elements as `x`, of which those that are not 0 select.
     values : array_like or number
@@ -290,7 +290,7 @@ def choose(index, /, choices, out=None, mode="raise"):
     [1, 20, 30]
     """
     items = sequence_of(choices, "choices", "choose")
-    arrays = [asarray(one) for one in (asarray(choices) if items is None else items)]
+    arrays = asarrays(*(asarray(choices) if items is None else items))
     count = len(arrays)
     if not count or mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"choose: expected arrays and mode 'raise', 'wrap' or 'clip', got {count} and {quoted(mode)}")
@@ -343,8 +343,7 @@ def piecewise(x, conditions, functions, /, *args, **kwargs):
 
     Raises
     ------
-    TypeError
-        `x` is not a tensor.
+    {put_along_axis: TypeError}
     ValueError
         There is not a function for each condition, or not one more.
 
@@ -389,8 +388,7 @@ def apply_along_axis(function, /, axis, x, *args, **kwargs):
         Takes a view of one dimension; returns a number or a tensor, of the same shape for all lines.
     axis : int
         Dimension along which lines are taken.
-    x : array_like
-        Tensor, or any object that supports DLPack.
+    {piecewise: x}
     *args, **kwargs : object
         Further arguments of the function.
 

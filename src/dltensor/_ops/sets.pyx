@@ -13,6 +13,7 @@ from .arguments cimport SAME_DTYPE, deliver, read_output, result_for
 from .engine cimport LaunchContext, PyThreadState, finish, release_gil, take_gil
 from .sort cimport as_operand, computed_tensor, converted, in_order, rest_of
 
+from .._core.convert import asarrays
 from .casting import astype
 from .creation import full, ones, zeros
 from .elementwise import add, bitwise_and, bitwise_invert, equal, imag, minimum, multiply, not_equal, real, subtract
@@ -311,6 +312,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     cdef LaunchContext host
     cdef PyThreadState* state
     numbers = (bool, int, float, complex)
+    x1, x2 = asarrays(x1, x2, numbers=False)
     if type(x1) in numbers and type(x2) in numbers:
         raise TypeError("isin: expected a tensor for x1 or x2, got two numbers; make one with asarray()")
     if type(x1) in numbers:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions that NumPy and SciPy have beyond the array API: ptp, average, logsumexp, softmax. No loops here."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.indexing import axes_of
 from .._core.types import as_dtype
 from . import elementwise as ops
@@ -94,7 +94,7 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
 
 def _weights_of(x, axes, axis, weights):
     """Weights that broadcast to `x`: of its shape, or of the extents along the dimensions in `axis`."""
-    weights = reduce.computable(weights, "average")
+    weights = reduce.computable(asarrays(x, weights)[1], "average")
     if weights.shape == x.shape:
         return weights
     if axis is None:

@@ -4,7 +4,7 @@
 from itertools import islice
 from math import isfinite, prod
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import first_line
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
@@ -80,7 +80,8 @@ def norm_of(x, p, dim, keepdim):
 def scattered(x, dim, index, src, is_sum):
     """Return a copy with elements written, or added, to places along a dimension, as PyTorch's ``scatter``."""
     func = "scatter_add" if is_sum else "scatter"
-    result, index, src = asarray(x, copy=True), asarray(index), asarray(src)
+    result, index = asarray(x, copy=True), asarray(index)
+    src = asarrays(result, src)[1]
     part = beside(result, dim, index, func)
     if src.ndim:
         if src.ndim != index.ndim or any(size > most for size, most in zip(index.shape, src.shape, strict=True)):
@@ -98,7 +99,8 @@ def scattered(x, dim, index, src, is_sum):
 
 def added_at(x, dim, index, source, alpha):
     """Return a copy with rows added to those of an index, as PyTorch's ``index_add``."""
-    result, source = asarray(x, copy=True), asarray(source)
+    result = asarray(x, copy=True)
+    source = asarrays(result, source)[1]
     axis = axis_of(dim, result.ndim, "index_add")
     source = moveaxis(source, axis, 0) if source.ndim else source
     add_at(
@@ -205,7 +207,7 @@ def parted_shape(x, dim, sizes):
 
 def ranges_meet(x1, x2):
     """Test whether the memory from the first to the last byte of two tensors has a byte in common."""
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = asarrays(x1, x2)
     if x1.device != x2.device or not x1.size or not x2.size:
         return False
     (low1, high1), (low2, high2) = _bytes_of(x1), _bytes_of(x2)

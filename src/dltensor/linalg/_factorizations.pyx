@@ -11,7 +11,7 @@ from .._ops.arguments cimport read_owned, result_for
 from .._ops.engine cimport (EngineOperand, EngineTable, Factor, FactorCall, LaunchContext, PyThreadState, engine_at,
                             finish, is_same_place, release_gil, take_gil)
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.types import DTYPES, DeviceError, LinAlgError
 from .._core.views import on_host
@@ -438,7 +438,7 @@ def solve(x1, x2, /, *, out=None):
     cdef Tensor a, b
     cdef _Call call
     cdef int64_t n, k
-    left, right = computed(x1, "solve"), computed(x2, "solve")
+    left, right = [computed(x, "solve") for x in asarrays(x1, x2)]
     if not is_same_place((<Tensor>left).impl.dl.device, (<Tensor>right).impl.dl.device):
         raise DeviceError(f"solve: x1 is on {left.device} and x2 on {right.device}; move one with to()")
     check_matrices(left, True, "solve")
@@ -753,9 +753,7 @@ cdef tuple _eig(object x, bint vectors, str func):
 def eig(x, /):
     """Compute eigenvalues and eigenvectors of a square matrix.
 
-    Parameters
-    ----------
-    {det: x}
+    {slogdet: Parameters}
 
     Returns
     -------
@@ -791,9 +789,7 @@ def eig(x, /):
 def eigvals(x, /, *, out=None):
     """Compute the eigenvalues of a square matrix.
 
-    Parameters
-    ----------
-    {det: x, out}
+    {det: Parameters}
 
     Returns
     -------

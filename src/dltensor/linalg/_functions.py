@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
 from .._core.scalars import plain_number
@@ -498,7 +498,7 @@ def _cutoff(x, dtype, values, rtol):
     if rtol is None:
         rtol = sorted(x.shape[-2:])[1] * finfo(dtype).eps
     elif not isinstance(rtol, (int, float)):
-        rtol = asarray(rtol).astype(values.dtype)[..., None]
+        rtol = asarrays(values, rtol)[1].astype(values.dtype)[..., None]
     return ops.multiply(values[..., :1], rtol)
 
 
@@ -648,7 +648,7 @@ def lstsq(a, b, /, rcond=None):
     >>> [round(value, 4) for value in dl.linalg.lstsq(a, [1.0, 3.0, 5.0]).solution.tolist()]
     [1.0, 2.0]
     """
-    a, b = computed(a, "lstsq"), computed(b, "lstsq")
+    a, b = (computed(x, "lstsq") for x in asarrays(a, b))
     check_matrices(a, False, "lstsq")
     dtype = result_type(a, b)
     work = _FLOAT32 if dtype.name in _NARROW else dtype
@@ -766,7 +766,7 @@ def multi_dot(arrays, /, *, out=None):
     >>> dl.linalg.multi_dot([a, a, v])
     Tensor([4., 4.], shape=(2,), device=cpu, dtype=float32)
     """
-    parts = [asarray(x) for x in arrays]
+    parts = asarrays(*arrays)
     if len(parts) < 2:
         raise ValueError(f"multi_dot: expected at least two arrays, got {len(parts)}")
     dtype = result_type(*parts)
