@@ -355,7 +355,12 @@ def test_the_tool_imports_nothing_of_the_package():
 @pytest.mark.parametrize(
     ("name", "old", "new", "complaint"),
     [
-        ("_core/convert.pyx", "    shape : int or sequence of int\n", "", "empty: shape has no type in the docstring"),
+        (
+            "_core/convert.pyx",
+            "    strides : sequence of int, optional\n",
+            "",
+            "wrap: strides has no type in the docstring",
+        ),
         ("_ops/sets.pyx", "x : array_like\n", "x : arraylike\n", "no annotation for the words arraylike"),
         ("_ops/search.pyx", "    Returns\n    -------\n    Tensor\n", "", "has no Returns section"),
         ("_core/tensor.pyx", "def ndim(self) -> int:", "def ndim(self):", "Tensor.ndim: the property has no type"),

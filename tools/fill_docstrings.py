@@ -12,6 +12,8 @@ A line of a docstring that is a reference in braces stands for text of another d
     the entries of these parameters and exceptions, without a title
 ``{TensorFile: 3 lines of Examples}``
     the first lines of a section, without its title
+``{Notes: Array API 2025.12: ``take``.}``
+    a section "Notes" of this line
 
 The name is that of a function or a class, or ``Class.method``, of the same file; that of another file comes after the
 name of the file: ``{sort.sort}``. Where a method copies from a function, the first parameter is left out and becomes
@@ -112,6 +114,9 @@ class Package:
             reference = REFERENCE.match(line)
             if not reference:
                 lines.append(line)
+                continue
+            if reference[1] == "Notes":
+                lines += ["Notes", "-----", reference[2]]
                 continue
             source, file = self.find(reference[1], path)
             copied = self.filled(source, file, (*within, docstring.name))

@@ -438,9 +438,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     asarray : Take buffers, array interfaces, numbers and sequences too.
     into : Convert a tensor to another framework.
 
-    Notes
-    -----
-    Array API 2025.12: ``from_dlpack``; DLPack 1.3.
+    {Notes: Array API 2025.12: ``from_dlpack``; DLPack 1.3.}
 
     Examples
     --------
@@ -537,9 +535,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     from_dlpack : Accept objects that support DLPack only.
     wrap : Make a tensor from an address.
 
-    Notes
-    -----
-    Array API 2025.12: ``asarray``.
+    {Notes: Array API 2025.12: ``asarray``.}
 
     Examples
     --------
@@ -840,9 +836,7 @@ def empty(shape, dtype=None, *, device=None):
     zeros : Return a tensor of zeros.
     empty_like : Take the shape from another tensor.
 
-    Notes
-    -----
-    Array API 2025.12: ``empty``.
+    {Notes: Array API 2025.12: ``empty``.}
 
     Examples
     --------
@@ -930,9 +924,7 @@ def into(t, kind, /, *, default=None):
     --------
     from_dlpack : Import from another framework.
 
-    Notes
-    -----
-    DLPack 1.3: ``DLPackExchangeAPI.managed_tensor_to_py_object_no_sync``.
+    {Notes: DLPack 1.3: ``DLPackExchangeAPI.managed_tensor_to_py_object_no_sync``.}
 
     Examples
     --------

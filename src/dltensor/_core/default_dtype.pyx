@@ -60,9 +60,7 @@ def get_default_dtype():
     --------
     set_default_dtype : Choose it for the process.
 
-    Notes
-    -----
-    PyTorch: ``torch.get_default_dtype``.
+    {Notes: PyTorch: ``torch.get_default_dtype``.}
 
     Examples
     --------
@@ -96,9 +94,7 @@ def set_default_dtype(dtype, /):
     --------
     default_dtype : Choose it for a block.
 
-    Notes
-    -----
-    PyTorch: ``torch.set_default_dtype``.
+    {Notes: PyTorch: ``torch.set_default_dtype``.}
 
     Examples
     --------

@@ -21,9 +21,7 @@ def get_printoptions():
     dict
         The arguments of `set_printoptions`.
 
-    Notes
-    -----
-    NumPy: ``numpy.get_printoptions``.
+    {Notes: NumPy: ``numpy.get_printoptions``.}
 
     Examples
     --------
@@ -74,9 +72,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     --------
     printoptions : The same for a block of code.
 
-    Notes
-    -----
-    NumPy: ``numpy.set_printoptions``. PyTorch: ``torch.set_printoptions``.
+    {Notes: NumPy: ``numpy.set_printoptions``. PyTorch: ``torch.set_printoptions``.}
 
     Examples
     --------
@@ -127,9 +123,7 @@ class printoptions:
     --------
     set_printoptions : The same without an end.
 
-    Notes
-    -----
-    NumPy: ``numpy.printoptions``.
+    {Notes: NumPy: ``numpy.printoptions``.}
 
     Examples
     --------

@@ -775,9 +775,7 @@ cdef class Tensor:
         ValueError
             The tensor does not have 2 dimensions.
 
-        Notes
-        -----
-        Array API 2025.12: ``array.T``.
+        {Notes: Array API 2025.12: ``array.T``.}
 
         Examples
         --------
@@ -798,9 +796,7 @@ cdef class Tensor:
         ValueError
             There are fewer than 2 dimensions.
 
-        Notes
-        -----
-        Array API 2025.12: ``array.mT``.
+        {Notes: Array API 2025.12: ``array.mT``.}
 
         Examples
         --------
@@ -1117,9 +1113,7 @@ cdef class Tensor:
         --------
         conj : The function.
 
-        Notes
-        -----
-        NumPy: ``ndarray.conj``.
+        {Notes: NumPy: ``ndarray.conj``.}
 
         Examples
         --------
@@ -1265,9 +1259,7 @@ cdef class Tensor:
         --------
         permute : The same, under the name of PyTorch.
 
-        Notes
-        -----
-        NumPy: ``ndarray.transpose``.
+        {Notes: NumPy: ``ndarray.transpose``.}
 
         Examples
         --------
@@ -1305,9 +1297,7 @@ cdef class Tensor:
         --------
         permute_dims : The function of the array API.
 
-        Notes
-        -----
-        PyTorch: ``Tensor.permute``.
+        {Notes: PyTorch: ``Tensor.permute``.}
 
         Examples
         --------
@@ -1391,9 +1381,7 @@ cdef class Tensor:
         ValueError
             The widths differ and the last dimension cannot be divided into elements of the new dtype.
 
-        Notes
-        -----
-        NumPy: ``ndarray.view``.
+        {Notes: NumPy: ``ndarray.view``.}
 
         Examples
         --------
@@ -1552,9 +1540,7 @@ cdef class Tensor:
         ValueError
             `stream` is not None.
 
-        Notes
-        -----
-        Array API 2025.12: ``array.to_device``.
+        {Notes: Array API 2025.12: ``array.to_device``.}
 
         Examples
         --------
@@ -1687,9 +1673,7 @@ cdef class Tensor:
         tuple of two ints
             ``(device_type, device_id)``.
 
-        Notes
-        -----
-        Array API 2025.12: ``array.__dlpack_device__``.
+        {Notes: Array API 2025.12: ``array.__dlpack_device__``.}
 
         Examples
         --------
@@ -1730,9 +1714,7 @@ cdef class Tensor:
         ValueError
             The device has no such stream.
 
-        Notes
-        -----
-        Array API 2025.12: ``array.__dlpack__``; DLPack 1.3.
+        {Notes: Array API 2025.12: ``array.__dlpack__``; DLPack 1.3.}
 
         Examples
         --------
@@ -1806,9 +1788,7 @@ cdef class Tensor:
         --------
         from_arrow : Return an array of Arrow as a tensor.
 
-        Notes
-        -----
-        Arrow PyCapsule interface, ``ArrowDeviceArrayExportable``.
+        {Notes: Arrow PyCapsule interface, ``ArrowDeviceArrayExportable``.}
 
         Examples
         --------

@@ -237,9 +237,7 @@ cdef class DType:
     --------
     as_dtype : Convert to a DType.
 
-    Notes
-    -----
-    DLPack 1.3: ``DLDataType``.
+    {Notes: DLPack 1.3: ``DLDataType``.}
 
     Examples
     --------
@@ -830,9 +828,7 @@ cdef class Device:
     --------
     as_device : Convert to a Device.
 
-    Notes
-    -----
-    DLPack 1.3: ``DLDevice``.
+    {Notes: DLPack 1.3: ``DLDevice``.}
 
     Examples
     --------

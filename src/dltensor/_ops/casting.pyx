@@ -95,9 +95,7 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     --------
     cast : Convert with rounding, saturation and scale.
 
-    Notes
-    -----
-    Array API 2025.12: ``astype``.
+    {Notes: Array API 2025.12: ``astype``.}
 
     Examples
     --------
@@ -243,9 +241,7 @@ def where(condition, x1=None, x2=None, /):
     ValueError
         The shapes do not broadcast, the devices differ, or a condition alone has no dimensions.
 
-    Notes
-    -----
-    Array API 2025.12: ``where``.
+    {Notes: Array API 2025.12: ``where``.}
 
     Examples
     --------
@@ -336,9 +332,7 @@ def clip(x, /, min=None, max=None, *, out=None):
     maximum : Apply a lower limit only.
     minimum : Apply an upper limit only.
 
-    Notes
-    -----
-    Array API 2025.12: ``clip``.
+    {Notes: Array API 2025.12: ``clip``.}
 
     Examples
     --------

@@ -108,9 +108,7 @@ def isclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     --------
     allclose : One answer for all elements.
 
-    Notes
-    -----
-    NumPy: ``numpy.isclose``.
+    {Notes: NumPy: ``numpy.isclose``.}
 
     Examples
     --------
@@ -154,9 +152,7 @@ def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     isclose : An answer for each element.
     array_equal : Without a tolerance.
 
-    Notes
-    -----
-    NumPy: ``numpy.allclose``.
+    {Notes: NumPy: ``numpy.allclose``.}
 
     Examples
     --------
@@ -197,9 +193,7 @@ def array_equal(a, b, /, equal_nan=False):
     --------
     allclose : With a tolerance.
 
-    Notes
-    -----
-    NumPy: ``numpy.array_equal``.
+    {Notes: NumPy: ``numpy.array_equal``.}
 
     Examples
     --------

@@ -195,9 +195,7 @@ def vecdot(x1, x2, /, axis=-1, *, out=None):
     --------
     tensordot : Sum over several dimensions.
 
-    Notes
-    -----
-    Array API 2025.12: ``vecdot``.
+    {Notes: Array API 2025.12: ``vecdot``.}
 
     Examples
     --------
@@ -286,9 +284,7 @@ def tensordot(x1, x2, /, axes=2, *, out=None):
     --------
     vecdot : Sum over one dimension, exactly.
 
-    Notes
-    -----
-    Array API 2025.12: ``tensordot``.
+    {Notes: Array API 2025.12: ``tensordot``.}
 
     Examples
     --------
@@ -348,9 +344,7 @@ def dot(a, b, /, out=None):
         The extents of the multiplied dimensions differ, or `out` is read-only or has another shape.
     {vecdot: DeviceError}
 
-    Notes
-    -----
-    NumPy: ``numpy.dot``. PyTorch: ``torch.dot``, of vectors only.
+    {Notes: NumPy: ``numpy.dot``. PyTorch: ``torch.dot``, of vectors only.}
 
     Examples
     --------

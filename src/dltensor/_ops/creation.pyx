@@ -65,9 +65,7 @@ def zeros(shape, dtype=None, *, device=None):
     empty : Return an uninitialized tensor.
     zeros_like : Take the shape from another tensor.
 
-    Notes
-    -----
-    Array API 2025.12: ``zeros``.
+    {Notes: Array API 2025.12: ``zeros``.}
 
     Examples
     --------
@@ -101,9 +99,7 @@ def ones(shape, dtype=None, *, device=None):
     --------
     ones_like : Take the shape from another tensor.
 
-    Notes
-    -----
-    Array API 2025.12: ``ones``.
+    {Notes: Array API 2025.12: ``ones``.}
 
     Examples
     --------
@@ -141,9 +137,7 @@ def full(shape, fill_value, dtype=None, *, device=None):
     --------
     full_like : Take the shape from another tensor.
 
-    Notes
-    -----
-    Array API 2025.12: ``full``.
+    {Notes: Array API 2025.12: ``full``.}
 
     Examples
     --------
@@ -216,9 +210,7 @@ def empty_like(x, /, dtype=None, *, device=None):
     --------
     empty : Give the shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``empty_like``.
+    {Notes: Array API 2025.12: ``empty_like``.}
 
     Examples
     --------
@@ -245,9 +237,7 @@ def zeros_like(x, /, dtype=None, *, device=None):
     --------
     zeros : Give the shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``zeros_like``.
+    {Notes: Array API 2025.12: ``zeros_like``.}
 
     Examples
     --------
@@ -270,9 +260,7 @@ def ones_like(x, /, dtype=None, *, device=None):
     --------
     ones : Give the shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``ones_like``.
+    {Notes: Array API 2025.12: ``ones_like``.}
 
     Examples
     --------
@@ -304,9 +292,7 @@ def full_like(x, /, fill_value, dtype=None, *, device=None):
     --------
     full : Give the shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``full_like``.
+    {Notes: Array API 2025.12: ``full_like``.}
 
     Examples
     --------
@@ -364,9 +350,7 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     --------
     linspace : Give the number of elements instead of the step.
 
-    Notes
-    -----
-    Array API 2025.12: ``arange``.
+    {Notes: Array API 2025.12: ``arange``.}
 
     Examples
     --------
@@ -487,9 +471,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     --------
     arange : Give the step instead of the number of elements.
 
-    Notes
-    -----
-    Array API 2025.12: ``linspace``.
+    {Notes: Array API 2025.12: ``linspace``.}
 
     Examples
     --------
@@ -567,9 +549,7 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
         An extent is negative.
     {ones: TypeError, DeviceError}
 
-    Notes
-    -----
-    Array API 2025.12: ``eye``.
+    {Notes: Array API 2025.12: ``eye``.}
 
     Examples
     --------
@@ -622,9 +602,7 @@ def meshgrid(*arrays, indexing="xy"):
     --------
     broadcast_arrays : Broadcast tensors to one shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``meshgrid``.
+    {Notes: Array API 2025.12: ``meshgrid``.}
 
     Examples
     --------
@@ -717,9 +695,7 @@ def tril(x, /, k=0):
     --------
     triu : Return the upper triangle.
 
-    Notes
-    -----
-    Array API 2025.12: ``tril``.
+    {Notes: Array API 2025.12: ``tril``.}
 
     Examples
     --------
@@ -745,9 +721,7 @@ def triu(x, /, k=0):
     --------
     tril : Return the lower triangle.
 
-    Notes
-    -----
-    Array API 2025.12: ``triu``.
+    {Notes: Array API 2025.12: ``triu``.}
 
     Examples
     --------

@@ -49,9 +49,7 @@ def interp(x, /, xp, fp, left=None, right=None):
     ValueError
         `xp` and `fp` have not the same one dimension, or no point.
 
-    Notes
-    -----
-    NumPy: ``numpy.interp``. Computed in float64.
+    {Notes: NumPy: ``numpy.interp``. Computed in float64.}
 
     Examples
     --------
@@ -103,9 +101,7 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
     IndexError
         `axis` is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.trapezoid``. PyTorch: ``torch.trapezoid``.
+    {Notes: NumPy: ``numpy.trapezoid``. PyTorch: ``torch.trapezoid``.}
 
     Examples
     --------
@@ -158,9 +154,7 @@ def gradient(f, /, *spacing, axis=None):
         A dimension has fewer than two elements, or the distances do not fit.
     {trapezoid: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.gradient`` with ``edge_order=1``.
+    {Notes: NumPy: ``numpy.gradient`` with ``edge_order=1``.}
 
     Examples
     --------
@@ -239,9 +233,7 @@ def convolve(a, /, v, mode="full"):
     ValueError
         An argument is no vector with elements, or there is no such mode.
 
-    Notes
-    -----
-    NumPy: ``numpy.convolve``.
+    {Notes: NumPy: ``numpy.convolve``.}
 
     Examples
     --------
@@ -264,9 +256,7 @@ def correlate(a, /, v, mode="valid"):
 
     {convolve: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.correlate``.
+    {Notes: NumPy: ``numpy.correlate``.}
 
     Examples
     --------
@@ -305,9 +295,7 @@ def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
         `x` is not a tensor, or its dtype is not supported.
     {trapezoid: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.unwrap``.
+    {Notes: NumPy: ``numpy.unwrap``.}
 
     Examples
     --------
@@ -356,9 +344,7 @@ def polyval(p, /, x):
     --------
     vander : The powers themselves.
 
-    Notes
-    -----
-    NumPy: ``numpy.polyval``.
+    {Notes: NumPy: ``numpy.polyval``.}
 
     Examples
     --------
@@ -404,9 +390,7 @@ def vander(x, /, N=None, increasing=False):
     --------
     polyval : Evaluate a polynomial.
 
-    Notes
-    -----
-    NumPy: ``numpy.vander``. PyTorch: ``torch.vander``.
+    {Notes: NumPy: ``numpy.vander``. PyTorch: ``torch.vander``.}
 
     Examples
     --------

@@ -48,9 +48,7 @@ def diagonal(x, /, offset=0, axis1=0, axis2=1):
     --------
     linalg.diagonal : Diagonals of the last two dimensions.
 
-    Notes
-    -----
-    NumPy: ``numpy.diagonal``. PyTorch: ``torch.diagonal``.
+    {Notes: NumPy: ``numpy.diagonal``. PyTorch: ``torch.diagonal``.}
 
     Examples
     --------
@@ -91,9 +89,7 @@ def diag(x, /, k=0):
     ValueError
         `x` is neither a vector nor a matrix.
 
-    Notes
-    -----
-    NumPy: ``numpy.diag``. PyTorch: ``torch.diag``.
+    {Notes: NumPy: ``numpy.diag``. PyTorch: ``torch.diag``.}
 
     Examples
     --------
@@ -129,9 +125,7 @@ def diagflat(x, /, k=0):
     ------
     {diag: TypeError}
 
-    Notes
-    -----
-    NumPy: ``numpy.diagflat``. PyTorch: ``torch.diagflat``.
+    {Notes: NumPy: ``numpy.diagflat``. PyTorch: ``torch.diagflat``.}
 
     Examples
     --------
@@ -176,9 +170,7 @@ def tri(n, m=None, k=0, dtype=None):
     ValueError
         A number of rows or columns is negative.
 
-    Notes
-    -----
-    NumPy: ``numpy.tri``.
+    {Notes: NumPy: ``numpy.tri``.}
 
     Examples
     --------
@@ -207,9 +199,7 @@ def tril_indices(n, k=0, m=None):
     ------
     {tri: TypeError}
 
-    Notes
-    -----
-    NumPy: ``numpy.tril_indices``.
+    {Notes: NumPy: ``numpy.tril_indices``.}
 
     Examples
     --------
@@ -229,9 +219,7 @@ def triu_indices(n, k=0, m=None):
 
     {tril_indices: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.triu_indices``.
+    {Notes: NumPy: ``numpy.triu_indices``.}
 
     Examples
     --------
@@ -267,9 +255,7 @@ def diag_embed(x, /, offset=0, dim1=-2, dim2=-1):
     IndexError
         A dimension is out of range.
 
-    Notes
-    -----
-    PyTorch: ``torch.diag_embed``.
+    {Notes: PyTorch: ``torch.diag_embed``.}
 
     Examples
     --------
@@ -308,9 +294,7 @@ def block_diag(*arrays):
     ValueError
         There is no argument, or one has more than two dimensions.
 
-    Notes
-    -----
-    PyTorch: ``torch.block_diag``. SciPy: ``scipy.linalg.block_diag``.
+    {Notes: PyTorch: ``torch.block_diag``. SciPy: ``scipy.linalg.block_diag``.}
 
     Examples
     --------
@@ -348,9 +332,7 @@ def fill_diagonal(x, value, /, wrap=False):
     ValueError
         `x` has less than two dimensions, or more of several extents. There is no value, or `x` is read-only.
 
-    Notes
-    -----
-    NumPy: ``numpy.fill_diagonal``.
+    {Notes: NumPy: ``numpy.fill_diagonal``.}
 
     Examples
     --------

@@ -365,9 +365,7 @@ def outer(x1, x2, /, *, out=None):
     --------
     kron : The same for any number of dimensions, in blocks.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.outer``.
+    {Notes: Array API 2025.12: ``linalg.outer``.}
 
     Examples
     --------
@@ -455,9 +453,7 @@ def cross(x1, x2, /, axis=-1, *, out=None):
     --------
     vecdot : The dot product of vectors.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.cross``.
+    {Notes: Array API 2025.12: ``linalg.cross``.}
 
     Examples
     --------

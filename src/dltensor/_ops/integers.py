@@ -67,9 +67,7 @@ def gcd(x1, x2, /, out=None):
     --------
     lcm : Least common multiples.
 
-    Notes
-    -----
-    NumPy: ``numpy.gcd``. PyTorch: ``torch.gcd``.
+    {Notes: NumPy: ``numpy.gcd``. PyTorch: ``torch.gcd``.}
 
     Examples
     --------
@@ -89,9 +87,7 @@ def lcm(x1, x2, /, out=None):
     --------
     gcd : Greatest common divisors.
 
-    Notes
-    -----
-    NumPy: ``numpy.lcm``. PyTorch: ``torch.lcm``.
+    {Notes: NumPy: ``numpy.lcm``. PyTorch: ``torch.lcm``.}
 
     Examples
     --------
@@ -123,9 +119,7 @@ def bitwise_count(x, /, out=None):
     ValueError
         `out` is read-only or has another shape.
 
-    Notes
-    -----
-    NumPy: ``numpy.bitwise_count``.
+    {Notes: NumPy: ``numpy.bitwise_count``.}
 
     Examples
     --------
@@ -190,9 +184,7 @@ def packbits(x, /, axis=None, bitorder="big"):
     --------
     unpackbits : The bits of bytes.
 
-    Notes
-    -----
-    NumPy: ``numpy.packbits``.
+    {Notes: NumPy: ``numpy.packbits``.}
 
     Examples
     --------
@@ -243,9 +235,7 @@ def unpackbits(x, /, axis=None, count=None, bitorder="big"):
     --------
     packbits : Bytes of such bits.
 
-    Notes
-    -----
-    NumPy: ``numpy.unpackbits``.
+    {Notes: NumPy: ``numpy.unpackbits``.}
 
     Examples
     --------

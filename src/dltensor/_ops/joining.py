@@ -45,9 +45,7 @@ def atleast_1d(*arrays):
     TypeError
         An argument is not a tensor.
 
-    Notes
-    -----
-    NumPy: ``numpy.atleast_1d``. PyTorch: ``torch.atleast_1d``.
+    {Notes: NumPy: ``numpy.atleast_1d``. PyTorch: ``torch.atleast_1d``.}
 
     Examples
     --------
@@ -62,9 +60,7 @@ def atleast_2d(*arrays):
 
     {atleast_1d: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.atleast_2d``. PyTorch: ``torch.atleast_2d``.
+    {Notes: NumPy: ``numpy.atleast_2d``. PyTorch: ``torch.atleast_2d``.}
 
     Examples
     --------
@@ -79,9 +75,7 @@ def atleast_3d(*arrays):
 
     {atleast_1d: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.atleast_3d``. PyTorch: ``torch.atleast_3d``.
+    {Notes: NumPy: ``numpy.atleast_3d``. PyTorch: ``torch.atleast_3d``.}
 
     Examples
     --------
@@ -115,9 +109,7 @@ def swapaxes(x, /, axis1, axis2):
     IndexError
         An axis is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.swapaxes``. PyTorch: ``torch.swapaxes``, ``torch.transpose``.
+    {Notes: NumPy: ``numpy.swapaxes``. PyTorch: ``torch.swapaxes``, ``torch.transpose``.}
 
     Examples
     --------
@@ -153,9 +145,7 @@ def rot90(x, /, k=1, axes=None):
         `axes` are not two different dimensions.
     {swapaxes: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.rot90``. PyTorch: ``torch.rot90``.
+    {Notes: NumPy: ``numpy.rot90``. PyTorch: ``torch.rot90``.}
 
     Examples
     --------
@@ -207,9 +197,7 @@ def vstack(arrays, /, *, dtype=None):
     TypeError
         An argument is not a tensor, or there is no common dtype.
 
-    Notes
-    -----
-    NumPy: ``numpy.vstack``. PyTorch: ``torch.vstack``.
+    {Notes: NumPy: ``numpy.vstack``. PyTorch: ``torch.vstack``.}
 
     Examples
     --------
@@ -224,9 +212,7 @@ def hstack(arrays, /, *, dtype=None):
 
     {vstack: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.hstack``. PyTorch: ``torch.hstack``.
+    {Notes: NumPy: ``numpy.hstack``. PyTorch: ``torch.hstack``.}
 
     Examples
     --------
@@ -246,9 +232,7 @@ def dstack(arrays, /):
 
     {vstack: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.dstack``. PyTorch: ``torch.dstack``.
+    {Notes: NumPy: ``numpy.dstack``. PyTorch: ``torch.dstack``.}
 
     Examples
     --------
@@ -267,9 +251,7 @@ def column_stack(arrays, /):
 
     {vstack: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.column_stack``. PyTorch: ``torch.column_stack``.
+    {Notes: NumPy: ``numpy.column_stack``. PyTorch: ``torch.column_stack``.}
 
     Examples
     --------
@@ -304,9 +286,7 @@ def block(arrays, /):
     TypeError
         A block is not a tensor, or there is no common dtype.
 
-    Notes
-    -----
-    NumPy: ``numpy.block``.
+    {Notes: NumPy: ``numpy.block``.}
 
     Examples
     --------
@@ -364,9 +344,7 @@ def append(x, /, values, axis=None):
     IndexError
         `axis` is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.append``.
+    {Notes: NumPy: ``numpy.append``.}
 
     Examples
     --------
@@ -430,9 +408,7 @@ def delete(x, /, obj, axis=None):
     IndexError
         A position or `axis` is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.delete``.
+    {Notes: NumPy: ``numpy.delete``.}
 
     Examples
     --------
@@ -465,9 +441,7 @@ def insert(x, /, obj, values, axis=None):
     ValueError
         `values` do not broadcast.
 
-    Notes
-    -----
-    NumPy: ``numpy.insert``.
+    {Notes: NumPy: ``numpy.insert``.}
 
     Examples
     --------
@@ -546,9 +520,7 @@ def split(x, /, indices_or_sections, axis=0):
         The extent cannot be divided in so many equal parts, or more than 65,536 would be empty.
     {append: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.split``.
+    {Notes: NumPy: ``numpy.split``.}
 
     Examples
     --------
@@ -578,9 +550,7 @@ def array_split(x, /, indices_or_sections, axis=0):
         The number of parts is less than 1, or more than 65,536 would be empty.
     {split: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.array_split``. PyTorch: ``torch.tensor_split``.
+    {Notes: NumPy: ``numpy.array_split``. PyTorch: ``torch.tensor_split``.}
 
     Examples
     --------
@@ -599,9 +569,7 @@ def vsplit(x, /, indices_or_sections):
 
     {split: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.vsplit``. PyTorch: ``torch.vsplit``.
+    {Notes: NumPy: ``numpy.vsplit``. PyTorch: ``torch.vsplit``.}
 
     Examples
     --------
@@ -620,9 +588,7 @@ def hsplit(x, /, indices_or_sections):
 
     {split: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.hsplit``. PyTorch: ``torch.hsplit``.
+    {Notes: NumPy: ``numpy.hsplit``. PyTorch: ``torch.hsplit``.}
 
     Examples
     --------
@@ -642,9 +608,7 @@ def dsplit(x, /, indices_or_sections):
 
     {split: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.dsplit``. PyTorch: ``torch.dsplit``.
+    {Notes: NumPy: ``numpy.dsplit``. PyTorch: ``torch.dsplit``.}
 
     Examples
     --------
@@ -673,9 +637,7 @@ def chunk(x, chunks, /, axis=0):
         `chunks` is less than 1.
     {split: IndexError}
 
-    Notes
-    -----
-    PyTorch: ``torch.chunk``.
+    {Notes: PyTorch: ``torch.chunk``.}
 
     Examples
     --------

@@ -110,9 +110,7 @@ def broadcast_shapes(*shapes):
     --------
     layout.broadcast_shapes : Align the first dimensions instead.
 
-    Notes
-    -----
-    Array API 2025.12: ``broadcast_shapes``.
+    {Notes: Array API 2025.12: ``broadcast_shapes``.}
 
     Examples
     --------
@@ -148,9 +146,7 @@ def broadcast_to(x, /, shape):
     --------
     broadcast_arrays : Broadcast several tensors to one shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``broadcast_to``.
+    {Notes: Array API 2025.12: ``broadcast_to``.}
 
     Examples
     --------
@@ -192,9 +188,7 @@ def broadcast_arrays(*arrays):
     --------
     broadcast_to : Broadcast one tensor to a given shape.
 
-    Notes
-    -----
-    Array API 2025.12: ``broadcast_arrays``.
+    {Notes: Array API 2025.12: ``broadcast_arrays``.}
 
     Examples
     --------
@@ -235,9 +229,7 @@ def concat(arrays, /, axis=0):
     --------
     stack : Join along a new dimension.
 
-    Notes
-    -----
-    Array API 2025.12: ``concat``.
+    {Notes: Array API 2025.12: ``concat``.}
 
     Examples
     --------
@@ -306,9 +298,7 @@ def stack(arrays, /, axis=0):
     concat : Join along an existing dimension.
     unstack : Split along a dimension.
 
-    Notes
-    -----
-    Array API 2025.12: ``stack``.
+    {Notes: Array API 2025.12: ``stack``.}
 
     Examples
     --------
@@ -368,9 +358,7 @@ def unstack(x, /, axis=0):
     --------
     stack : Join along a new dimension.
 
-    Notes
-    -----
-    Array API 2025.12: ``unstack``.
+    {Notes: Array API 2025.12: ``unstack``.}
 
     Examples
     --------
@@ -417,9 +405,7 @@ def expand_dims(x, /, axis=0):
     --------
     squeeze : Remove dimensions of one element.
 
-    Notes
-    -----
-    Array API 2025.12: ``expand_dims``.
+    {Notes: Array API 2025.12: ``expand_dims``.}
 
     Examples
     --------
@@ -475,9 +461,7 @@ def squeeze(x, /, axis=None):
     --------
     expand_dims : Insert dimensions of one element.
 
-    Notes
-    -----
-    Array API 2025.12: ``squeeze``.
+    {Notes: Array API 2025.12: ``squeeze``.}
 
     Examples
     --------
@@ -511,9 +495,7 @@ def flip(x, /, axis=None):
     --------
     roll : Shift elements cyclically.
 
-    Notes
-    -----
-    Array API 2025.12: ``flip``.
+    {Notes: Array API 2025.12: ``flip``.}
 
     Examples
     --------
@@ -556,9 +538,7 @@ def permute_dims(x, /, axes):
     moveaxis : Move some dimensions and keep the order of the others.
     matrix_transpose : Swap the last two dimensions.
 
-    Notes
-    -----
-    Array API 2025.12: ``permute_dims``.
+    {Notes: Array API 2025.12: ``permute_dims``.}
 
     Examples
     --------
@@ -593,9 +573,7 @@ def moveaxis(x, source, destination, /):
     --------
     permute_dims : Name all dimensions in their new order.
 
-    Notes
-    -----
-    Array API 2025.12: ``moveaxis``.
+    {Notes: Array API 2025.12: ``moveaxis``.}
 
     Examples
     --------
@@ -634,9 +612,7 @@ def matrix_transpose(x, /):
     --------
     permute_dims : Permute any dimensions.
 
-    Notes
-    -----
-    Array API 2025.12: ``matrix_transpose``.
+    {Notes: Array API 2025.12: ``matrix_transpose``.}
 
     Examples
     --------
@@ -675,9 +651,7 @@ def reshape(x, /, shape, *, copy=None, order="C"):
     ValueError
         The number of elements differs, `copy` is False and the new shape needs a copy, or there is no such order.
 
-    Notes
-    -----
-    Array API 2025.12: ``reshape``.
+    {Notes: Array API 2025.12: ``reshape``.}
 
     Examples
     --------
@@ -717,9 +691,7 @@ def roll(x, /, shift, axis=None):
     --------
     flip : Reverse the order of elements.
 
-    Notes
-    -----
-    Array API 2025.12: ``roll``.
+    {Notes: Array API 2025.12: ``roll``.}
 
     Examples
     --------
@@ -791,9 +763,7 @@ def repeat(x, repeats, /, axis=None):
     --------
     tile : Repeat the whole tensor.
 
-    Notes
-    -----
-    Array API 2025.12: ``repeat``.
+    {Notes: Array API 2025.12: ``repeat``.}
 
     Examples
     --------
@@ -890,9 +860,7 @@ def tile(x, repetitions, /):
     --------
     repeat : Repeat each element.
 
-    Notes
-    -----
-    Array API 2025.12: ``tile``.
+    {Notes: Array API 2025.12: ``tile``.}
 
     Examples
     --------

@@ -127,9 +127,7 @@ def matmul(x1, x2, /, out=None):
     --------
     gemm : Scale the product and add a matrix to it.
 
-    Notes
-    -----
-    Array API 2025.12: ``matmul``.
+    {Notes: Array API 2025.12: ``matmul``.}
 
     Examples
     --------
@@ -285,9 +283,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     --------
     matmul : Multiply stacks of matrices, with type promotion.
 
-    Notes
-    -----
-    BLAS level 3: ``gemm``.
+    {Notes: BLAS level 3: ``gemm``.}
 
     Examples
     --------

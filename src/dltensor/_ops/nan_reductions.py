@@ -45,9 +45,7 @@ def nansum(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
     --------
     sum : NaN where there is one.
 
-    Notes
-    -----
-    NumPy: ``numpy.nansum``.
+    {Notes: NumPy: ``numpy.nansum``.}
 
     Examples
     --------
@@ -85,9 +83,7 @@ def nanmean(x, /, axis=None, *, keepdims=False, out=None, dtype=None):
     --------
     mean : NaN where there is one.
 
-    Notes
-    -----
-    NumPy: ``numpy.nanmean``.
+    {Notes: NumPy: ``numpy.nanmean``.}
 
     Examples
     --------
@@ -122,9 +118,7 @@ def nanvar(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
     --------
     var : NaN where there is one.
 
-    Notes
-    -----
-    NumPy: ``numpy.nanvar``.
+    {Notes: NumPy: ``numpy.nanvar``.}
 
     Examples
     --------
@@ -145,9 +139,7 @@ def nanstd(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
     --------
     std : NaN where there is one.
 
-    Notes
-    -----
-    NumPy: ``numpy.nanstd``.
+    {Notes: NumPy: ``numpy.nanstd``.}
 
     Examples
     --------
@@ -187,9 +179,7 @@ def nanmax(x, /, axis=None, *, keepdims=False, out=None):
     --------
     max : NaN where there is one.
 
-    Notes
-    -----
-    NumPy: ``numpy.nanmax``.
+    {Notes: NumPy: ``numpy.nanmax``.}
 
     Examples
     --------
@@ -210,9 +200,7 @@ def nanmin(x, /, axis=None, *, keepdims=False, out=None):
     --------
     min : NaN where there is one.
 
-    Notes
-    -----
-    NumPy: ``numpy.nanmin``.
+    {Notes: NumPy: ``numpy.nanmin``.}
 
     Examples
     --------
@@ -273,9 +261,7 @@ def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
     ValueError
         `n` is negative, `x` has no dimensions, or the shapes do not fit.
 
-    Notes
-    -----
-    Array API 2025.12: ``diff``, where `n` is given by keyword; NumPy takes it as the second argument too.
+    {Notes: Array API 2025.12: ``diff``, where `n` is given by keyword; NumPy takes it as the second argument too.}
 
     Examples
     --------

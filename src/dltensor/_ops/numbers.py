@@ -47,9 +47,7 @@ def exp2(x, /, out=None):
     ValueError
         `out` is read-only or has another shape.
 
-    Notes
-    -----
-    NumPy: ``numpy.exp2``. PyTorch: ``torch.exp2``.
+    {Notes: NumPy: ``numpy.exp2``. PyTorch: ``torch.exp2``.}
 
     Examples
     --------
@@ -75,9 +73,7 @@ def cbrt(x, /, out=None):
 
     {exp2: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.cbrt``. Computed in float64, with one step of Newton's method.
+    {Notes: NumPy: ``numpy.cbrt``. Computed in float64, with one step of Newton's method.}
 
     Examples
     --------
@@ -117,9 +113,7 @@ def sinc(x, /):
     ------
     {exp2: TypeError}
 
-    Notes
-    -----
-    NumPy: ``numpy.sinc``. PyTorch: ``torch.sinc``.
+    {Notes: NumPy: ``numpy.sinc``. PyTorch: ``torch.sinc``.}
 
     Examples
     --------
@@ -143,9 +137,7 @@ def angle(x, /):
 
     {sinc: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.angle``. PyTorch: ``torch.angle``.
+    {Notes: NumPy: ``numpy.angle``. PyTorch: ``torch.angle``.}
 
     Examples
     --------
@@ -178,9 +170,7 @@ def heaviside(x1, x2, /):
     ValueError
         The shapes do not broadcast.
 
-    Notes
-    -----
-    NumPy: ``numpy.heaviside``. PyTorch: ``torch.heaviside``.
+    {Notes: NumPy: ``numpy.heaviside``. PyTorch: ``torch.heaviside``.}
 
     Examples
     --------
@@ -228,9 +218,7 @@ def fmax(x1, x2, /):
     --------
     maximum : The same with NaN where one is.
 
-    Notes
-    -----
-    NumPy: ``numpy.fmax``. PyTorch: ``torch.fmax``.
+    {Notes: NumPy: ``numpy.fmax``. PyTorch: ``torch.fmax``.}
 
     Examples
     --------
@@ -249,9 +237,7 @@ def fmin(x1, x2, /):
     --------
     minimum : The same with NaN where one is.
 
-    Notes
-    -----
-    NumPy: ``numpy.fmin``. PyTorch: ``torch.fmin``.
+    {Notes: NumPy: ``numpy.fmin``. PyTorch: ``torch.fmin``.}
 
     Examples
     --------
@@ -270,9 +256,7 @@ def fmod(x1, x2, /):
     --------
     remainder : The remainder with the sign of the divisor.
 
-    Notes
-    -----
-    NumPy: ``numpy.fmod``. PyTorch: ``torch.fmod``.
+    {Notes: NumPy: ``numpy.fmod``. PyTorch: ``torch.fmod``.}
 
     Examples
     --------
@@ -306,9 +290,7 @@ def modf(x, /):
 
     {sinc: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.modf``.
+    {Notes: NumPy: ``numpy.modf``.}
 
     Examples
     --------
@@ -340,9 +322,7 @@ def frexp(x, /):
     --------
     ldexp : The inverse.
 
-    Notes
-    -----
-    NumPy: ``numpy.frexp``. PyTorch: ``torch.frexp``.
+    {Notes: NumPy: ``numpy.frexp``. PyTorch: ``torch.frexp``.}
 
     Examples
     --------
@@ -388,9 +368,7 @@ def ldexp(x1, x2, /, out=None):
     --------
     frexp : The inverse.
 
-    Notes
-    -----
-    NumPy: ``numpy.ldexp``. PyTorch: ``torch.ldexp``.
+    {Notes: NumPy: ``numpy.ldexp``. PyTorch: ``torch.ldexp``.}
 
     Examples
     --------
@@ -437,9 +415,7 @@ def logaddexp2(x1, x2, /, out=None):
     --------
     logaddexp : The same to the base e.
 
-    Notes
-    -----
-    NumPy: ``numpy.logaddexp2``. PyTorch: ``torch.logaddexp2``. Computed in float64.
+    {Notes: NumPy: ``numpy.logaddexp2``. PyTorch: ``torch.logaddexp2``. Computed in float64.}
 
     Examples
     --------
@@ -472,9 +448,7 @@ def real_if_close(x, /, tol=100):
 
     {nan_to_num: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.real_if_close``.
+    {Notes: NumPy: ``numpy.real_if_close``.}
 
     Examples
     --------
@@ -510,9 +484,7 @@ def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
     TypeError
         `x` is not a tensor.
 
-    Notes
-    -----
-    NumPy: ``numpy.nan_to_num``. PyTorch: ``torch.nan_to_num``.
+    {Notes: NumPy: ``numpy.nan_to_num``. PyTorch: ``torch.nan_to_num``.}
 
     Examples
     --------
@@ -552,9 +524,7 @@ def relu(x, /, out=None):
 
     {exp2: Raises}
 
-    Notes
-    -----
-    PyTorch: ``torch.relu``.
+    {Notes: PyTorch: ``torch.relu``.}
 
     Examples
     --------
@@ -576,9 +546,7 @@ def sigmoid(x, /, out=None):
 
     {exp2: Raises}
 
-    Notes
-    -----
-    PyTorch: ``torch.sigmoid``. SciPy: ``scipy.special.expit``. Computed in float64.
+    {Notes: PyTorch: ``torch.sigmoid``. SciPy: ``scipy.special.expit``. Computed in float64.}
 
     Examples
     --------
@@ -601,9 +569,7 @@ def softplus(x, /, out=None):
 
     {exp2: Raises}
 
-    Notes
-    -----
-    PyTorch: ``torch.nn.functional.softplus``. Computed in float64.
+    {Notes: PyTorch: ``torch.nn.functional.softplus``. Computed in float64.}
 
     Examples
     --------

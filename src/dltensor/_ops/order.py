@@ -57,9 +57,7 @@ def unique(x, /, return_index=False, return_inverse=False, return_counts=False, 
     --------
     unique_all : The same of the array API, where each NaN is distinct.
 
-    Notes
-    -----
-    NumPy: ``numpy.unique``. PyTorch: ``torch.unique``, where ``dim`` is `axis`.
+    {Notes: NumPy: ``numpy.unique``. PyTorch: ``torch.unique``, where ``dim`` is `axis`.}
 
     Examples
     --------
@@ -131,9 +129,7 @@ def intersect1d(x1, x2, /):
     TypeError
         An argument is not a tensor, or there is no common dtype.
 
-    Notes
-    -----
-    NumPy: ``numpy.intersect1d``.
+    {Notes: NumPy: ``numpy.intersect1d``.}
 
     Examples
     --------
@@ -149,9 +145,7 @@ def union1d(x1, x2, /):
 
     {intersect1d: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.union1d``.
+    {Notes: NumPy: ``numpy.union1d``.}
 
     Examples
     --------
@@ -173,9 +167,7 @@ def setdiff1d(x1, x2, /):
 
     {intersect1d: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.setdiff1d``.
+    {Notes: NumPy: ``numpy.setdiff1d``.}
 
     Examples
     --------
@@ -191,9 +183,7 @@ def setxor1d(x1, x2, /):
 
     {intersect1d: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.setxor1d``.
+    {Notes: NumPy: ``numpy.setxor1d``.}
 
     Examples
     --------
@@ -225,9 +215,7 @@ def lexsort(keys, /, axis=-1):
         There is no key, or a dtype has no order.
     {unique: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.lexsort``.
+    {Notes: NumPy: ``numpy.lexsort``.}
 
     Examples
     --------
@@ -267,9 +255,7 @@ def partition(x, /, kth, axis=-1):
         A place is out of range.
     {unique: IndexError}
 
-    Notes
-    -----
-    NumPy: ``numpy.partition``.
+    {Notes: NumPy: ``numpy.partition``.}
 
     Examples
     --------
@@ -291,9 +277,7 @@ def argpartition(x, /, kth, axis=-1):
 
     {partition: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.argpartition``.
+    {Notes: NumPy: ``numpy.argpartition``.}
 
     Examples
     --------
@@ -336,9 +320,7 @@ def digitize(x, /, bins, right=False):
     ValueError
         `bins` has not one dimension, or neither ascends nor descends.
 
-    Notes
-    -----
-    NumPy: ``numpy.digitize``. PyTorch: ``torch.bucketize``.
+    {Notes: NumPy: ``numpy.digitize``. PyTorch: ``torch.bucketize``.}
 
     Examples
     --------

@@ -76,9 +76,7 @@ def pad(x, /, pad_width, mode="constant", *, constant_values=0):
         There is no such mode, a width is negative, there is not a pair for each dimension, or an empty dimension is
         padded by its own elements.
 
-    Notes
-    -----
-    NumPy: ``numpy.pad``.
+    {Notes: NumPy: ``numpy.pad``.}
 
     Examples
     --------
@@ -152,9 +150,7 @@ def as_strided(x, /, shape=None, strides=None, *, offset=0, writeable=True):
     --------
     sliding_window_view : Views of all windows of a shape.
 
-    Notes
-    -----
-    NumPy: ``numpy.lib.stride_tricks.as_strided``. PyTorch: ``torch.as_strided``.
+    {Notes: NumPy: ``numpy.lib.stride_tricks.as_strided``. PyTorch: ``torch.as_strided``.}
 
     Examples
     --------
@@ -197,9 +193,7 @@ def sliding_window_view(x, window_shape, /, axis=None, *, writeable=False):
     --------
     as_strided : Views of any strides.
 
-    Notes
-    -----
-    NumPy: ``numpy.lib.stride_tricks.sliding_window_view``. PyTorch: ``Tensor.unfold``.
+    {Notes: NumPy: ``numpy.lib.stride_tricks.sliding_window_view``. PyTorch: ``Tensor.unfold``.}
 
     Examples
     --------
@@ -245,9 +239,7 @@ def trim_zeros(x, /, trim="fb"):
     ValueError
         `x` is not a vector, or `trim` has another letter.
 
-    Notes
-    -----
-    NumPy: ``numpy.trim_zeros``.
+    {Notes: NumPy: ``numpy.trim_zeros``.}
 
     Examples
     --------

@@ -44,9 +44,7 @@ def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=Non
     --------
     quantile : The same of probabilities.
 
-    Notes
-    -----
-    NumPy: ``numpy.percentile``.
+    {Notes: NumPy: ``numpy.percentile``.}
 
     Examples
     --------
@@ -72,9 +70,7 @@ def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=No
 
     {quantiles.quantile: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.nanquantile``. PyTorch: ``torch.nanquantile``. A line with NaN costs a call of `quantile`.
+    {Notes: NumPy: ``numpy.nanquantile``. PyTorch: ``torch.nanquantile``. A line with NaN costs a call of `quantile`.}
 
     Examples
     --------
@@ -108,9 +104,7 @@ def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=
 
     {percentile: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.nanpercentile``.
+    {Notes: NumPy: ``numpy.nanpercentile``.}
 
     Examples
     --------
@@ -129,9 +123,7 @@ def nanmedian(x, /, axis=None, *, keepdims=False, dtype=None):
 
     {quantiles.median: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.nanmedian``. PyTorch's ``torch.nanmedian`` is the lower of two elements in the middle.
+    {Notes: NumPy: ``numpy.nanmedian``. PyTorch's ``torch.nanmedian`` is the lower of two elements in the middle.}
 
     Examples
     --------
@@ -179,9 +171,7 @@ def nanargmax(x, /, axis=None, *, keepdims=False):
     IndexError
         `axis` is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.nanargmax``.
+    {Notes: NumPy: ``numpy.nanargmax``.}
 
     Examples
     --------
@@ -196,9 +186,7 @@ def nanargmin(x, /, axis=None, *, keepdims=False):
 
     {nanargmax: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.nanargmin``.
+    {Notes: NumPy: ``numpy.nanargmin``.}
 
     Examples
     --------
@@ -221,9 +209,7 @@ def nanprod(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
 
     {nan_reductions.nansum: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.nanprod``.
+    {Notes: NumPy: ``numpy.nanprod``.}
 
     Examples
     --------
@@ -239,9 +225,7 @@ def nancumsum(x, /, axis=None, dtype=None, *, out=None):
 
     {scan.cumsum: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.nancumsum``.
+    {Notes: NumPy: ``numpy.nancumsum``.}
 
     Examples
     --------
@@ -277,9 +261,7 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
     ValueError
         There are more than two dimensions.
 
-    Notes
-    -----
-    NumPy: ``numpy.cov``. PyTorch: ``torch.cov``. Computed in float64.
+    {Notes: NumPy: ``numpy.cov``. PyTorch: ``torch.cov``. Computed in float64.}
 
     Examples
     --------
@@ -319,9 +301,7 @@ def corrcoef(x, /, y=None, rowvar=True):
 
     {cov: Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.corrcoef``. PyTorch: ``torch.corrcoef``.
+    {Notes: NumPy: ``numpy.corrcoef``. PyTorch: ``torch.corrcoef``.}
 
     Examples
     --------
@@ -362,9 +342,7 @@ def trace(x, /, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     --------
     linalg.trace : Sums along diagonals of the last two dimensions.
 
-    Notes
-    -----
-    NumPy: ``numpy.trace``. PyTorch: ``torch.trace``.
+    {Notes: NumPy: ``numpy.trace``. PyTorch: ``torch.trace``.}
 
     Examples
     --------

@@ -40,9 +40,7 @@ def argwhere(x, /):
     --------
     nonzero : The same as one tensor for each dimension.
 
-    Notes
-    -----
-    NumPy: ``numpy.argwhere``. PyTorch: ``torch.argwhere``, ``torch.nonzero``.
+    {Notes: NumPy: ``numpy.argwhere``. PyTorch: ``torch.argwhere``, ``torch.nonzero``.}
 
     Examples
     --------
@@ -67,9 +65,7 @@ def flatnonzero(x, /):
 
     {argwhere: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.flatnonzero``.
+    {Notes: NumPy: ``numpy.flatnonzero``.}
 
     Examples
     --------
@@ -99,9 +95,7 @@ def ix_(*indices):
     ValueError
         An argument has not one dimension.
 
-    Notes
-    -----
-    NumPy: ``numpy.ix_``.
+    {Notes: NumPy: ``numpy.ix_``.}
 
     Examples
     --------
@@ -144,9 +138,7 @@ def unravel_index(indices, shape):
     ValueError
         A position is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.unravel_index``. PyTorch: ``torch.unravel_index``.
+    {Notes: NumPy: ``numpy.unravel_index``. PyTorch: ``torch.unravel_index``.}
 
     Examples
     --------
@@ -186,9 +178,7 @@ def ravel_multi_index(indices, shape):
     ValueError
         An index is out of range, or there is not one for each dimension.
 
-    Notes
-    -----
-    NumPy: ``numpy.ravel_multi_index``.
+    {Notes: NumPy: ``numpy.ravel_multi_index``.}
 
     Examples
     --------
@@ -235,9 +225,7 @@ def indices(shape, /, dtype=None, sparse=False):
     ValueError
         An extent is negative.
 
-    Notes
-    -----
-    NumPy: ``numpy.indices``.
+    {Notes: NumPy: ``numpy.indices``.}
 
     Examples
     --------

@@ -153,9 +153,7 @@ def result_type(*arrays_and_dtypes):
     --------
     can_cast : Test whether promotion gives a certain dtype.
 
-    Notes
-    -----
-    Array API 2025.12: ``result_type``.
+    {Notes: Array API 2025.12: ``result_type``.}
 
     Examples
     --------

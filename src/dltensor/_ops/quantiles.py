@@ -338,9 +338,7 @@ def histogram_bin_edges(x, /, bins=10, range=None, weights=None):
     TypeError
         A dtype has no order.
 
-    Notes
-    -----
-    NumPy: ``numpy.histogram_bin_edges``, without names of methods for `bins`.
+    {Notes: NumPy: ``numpy.histogram_bin_edges``, without names of methods for `bins`.}
 
     Examples
     --------
@@ -394,9 +392,7 @@ def histogramdd(sample, /, bins=10, range=None, density=False, weights=None):
     --------
     histogram2d : The same of two coordinates.
 
-    Notes
-    -----
-    NumPy: ``numpy.histogramdd``. PyTorch: ``torch.histogramdd``.
+    {Notes: NumPy: ``numpy.histogramdd``. PyTorch: ``torch.histogramdd``.}
 
     Examples
     --------
@@ -479,9 +475,7 @@ def histogram2d(x, /, y, bins=10, range=None, density=False, weights=None):
     --------
     histogramdd : The same of more coordinates.
 
-    Notes
-    -----
-    NumPy: ``numpy.histogram2d``.
+    {Notes: NumPy: ``numpy.histogram2d``.}
 
     Examples
     --------

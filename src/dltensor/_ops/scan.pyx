@@ -149,9 +149,7 @@ def cumulative_sum(x, /, axis=None, *, dtype=None, include_initial=False, satura
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
-    Notes
-    -----
-    Array API 2025.12: ``cumulative_sum``.
+    {Notes: Array API 2025.12: ``cumulative_sum``.}
 
     Examples
     --------
@@ -179,9 +177,7 @@ def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False, satur
 
     {cumulative_sum: Returns, Raises}
 
-    Notes
-    -----
-    Array API 2025.12: ``cumulative_prod``.
+    {Notes: Array API 2025.12: ``cumulative_prod``.}
 
     Examples
     --------
@@ -219,9 +215,7 @@ def cumulative_max(x, /, axis=None, *, out=None):
     --------
     cumulative_min : The running minimum.
 
-    Notes
-    -----
-    NumPy: ``numpy.maximum.accumulate``.
+    {Notes: NumPy: ``numpy.maximum.accumulate``.}
 
     Examples
     --------
@@ -242,9 +236,7 @@ def cumulative_min(x, /, axis=None, *, out=None):
     --------
     cumulative_max : The running maximum.
 
-    Notes
-    -----
-    NumPy: ``numpy.minimum.accumulate``.
+    {Notes: NumPy: ``numpy.minimum.accumulate``.}
 
     Examples
     --------
@@ -276,9 +268,7 @@ def cumsum(x, /, axis=None, dtype=None, *, out=None):
         `out` is read-only or has another shape.
     {cumulative_sum: DeviceError}
 
-    Notes
-    -----
-    NumPy: ``numpy.cumsum``.
+    {Notes: NumPy: ``numpy.cumsum``.}
 
     Examples
     --------
@@ -303,9 +293,7 @@ def cumprod(x, /, axis=None, dtype=None, *, out=None):
 
     {cumsum: Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.cumprod``.
+    {Notes: NumPy: ``numpy.cumprod``.}
 
     Examples
     --------

@@ -69,9 +69,7 @@ def searchsorted(x1, x2, /, side="left", sorter=None, *, out=None):
     --------
     argsort : Return a `sorter`.
 
-    Notes
-    -----
-    Array API 2025.12: ``searchsorted``.
+    {Notes: Array API 2025.12: ``searchsorted``.}
 
     Examples
     --------

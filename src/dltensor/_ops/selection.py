@@ -51,9 +51,7 @@ def put_along_axis(x, /, indices, values, axis=-1):
     IndexError
         A position or `axis` is out of range.
 
-    Notes
-    -----
-    NumPy: ``numpy.put_along_axis``.
+    {Notes: NumPy: ``numpy.put_along_axis``.}
 
     Examples
     --------
@@ -109,9 +107,7 @@ def select(conditions, choices, /, default=0):
     TypeError
         A condition is not a mask, or there is no common dtype.
 
-    Notes
-    -----
-    NumPy: ``numpy.select``.
+    {Notes: NumPy: ``numpy.select``.}
 
     Examples
     --------
@@ -150,9 +146,7 @@ def one_hot(x, /, num_classes=-1):
     ValueError
         A class is negative, or not less than `num_classes`.
 
-    Notes
-    -----
-    PyTorch: ``torch.nn.functional.one_hot``.
+    {Notes: PyTorch: ``torch.nn.functional.one_hot``.}
 
     Examples
     --------
@@ -209,9 +203,7 @@ def place(x, /, mask, values):
     --------
     putmask : The same by the position in `x`.
 
-    Notes
-    -----
-    NumPy: ``numpy.place``. A value for all is ``x[mask] = value``.
+    {Notes: NumPy: ``numpy.place``. A value for all is ``x[mask] = value``.}
 
     Examples
     --------
@@ -234,9 +226,7 @@ def putmask(x, /, mask, values):
     --------
     place : The same with values in order.
 
-    Notes
-    -----
-    NumPy: ``numpy.putmask``.
+    {Notes: NumPy: ``numpy.putmask``.}
 
     Examples
     --------
@@ -280,9 +270,7 @@ def choose(index, /, choices, out=None, mode="raise"):
     --------
     select : The same by masks.
 
-    Notes
-    -----
-    NumPy: ``numpy.choose``.
+    {Notes: NumPy: ``numpy.choose``.}
 
     Examples
     --------
@@ -351,9 +339,7 @@ def piecewise(x, conditions, functions, /, *args, **kwargs):
     --------
     select : The same with arrays in place of functions.
 
-    Notes
-    -----
-    NumPy: ``numpy.piecewise``.
+    {Notes: NumPy: ``numpy.piecewise``.}
 
     Examples
     --------
@@ -406,9 +392,7 @@ def apply_along_axis(function, /, axis, x, *args, **kwargs):
     ValueError
         There is no line.
 
-    Notes
-    -----
-    NumPy: ``numpy.apply_along_axis``. A function of this package with ``axis=`` computes all lines at once.
+    {Notes: NumPy: ``numpy.apply_along_axis``. A function of this package with ``axis=`` computes all lines at once.}
 
     Examples
     --------

@@ -154,9 +154,7 @@ def unique_all(x, /) -> UniqueAll:
     --------
     unique_values : Return the values only.
 
-    Notes
-    -----
-    Array API 2025.12: ``unique_all``.
+    {Notes: Array API 2025.12: ``unique_all``.}
 
     Examples
     --------
@@ -189,9 +187,7 @@ def unique_counts(x, /) -> UniqueCounts:
     unique_all : Return indices too.
     bincount : Count non-negative integers.
 
-    Notes
-    -----
-    Array API 2025.12: ``unique_counts``.
+    {Notes: Array API 2025.12: ``unique_counts``.}
 
     Examples
     --------
@@ -221,9 +217,7 @@ def unique_inverse(x, /) -> UniqueInverse:
     --------
     unique_all : Return first indices and counts too.
 
-    Notes
-    -----
-    Array API 2025.12: ``unique_inverse``.
+    {Notes: Array API 2025.12: ``unique_inverse``.}
 
     Examples
     --------
@@ -252,9 +246,7 @@ def unique_values(x, /):
     unique_all : Return indices and counts too.
     isin : Test whether elements are among values.
 
-    Notes
-    -----
-    Array API 2025.12: ``unique_values``.
+    {Notes: Array API 2025.12: ``unique_values``.}
 
     Examples
     --------
@@ -297,9 +289,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     --------
     unique_values : Return the distinct values.
 
-    Notes
-    -----
-    Array API 2025.12: ``isin``.
+    {Notes: Array API 2025.12: ``isin``.}
 
     Examples
     --------

@@ -193,9 +193,7 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     argsort : Return the indices that sort.
     top_k : Return the first elements only.
 
-    Notes
-    -----
-    Array API 2025.12: ``sort``.
+    {Notes: Array API 2025.12: ``sort``.}
 
     Examples
     --------
@@ -228,9 +226,7 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     --------
     sort : Return the sorted elements.
 
-    Notes
-    -----
-    Array API 2025.12: ``argsort``.
+    {Notes: Array API 2025.12: ``argsort``.}
 
     Examples
     --------

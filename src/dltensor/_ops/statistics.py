@@ -71,9 +71,7 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
     max : The greatest element.
     min : The least element.
 
-    Notes
-    -----
-    NumPy: ``numpy.ptp``.
+    {Notes: NumPy: ``numpy.ptp``.}
 
     Examples
     --------
@@ -164,9 +162,7 @@ def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, ou
     --------
     mean : Average without weights.
 
-    Notes
-    -----
-    NumPy: ``numpy.average``.
+    {Notes: NumPy: ``numpy.average``.}
 
     Examples
     --------
@@ -286,9 +282,7 @@ def softmax(x, /, axis=None, *, out=None):
     --------
     log_softmax : The logarithm of this.
 
-    Notes
-    -----
-    SciPy: ``scipy.special.softmax``. Computed in float64, with an exact sum.
+    {Notes: SciPy: ``scipy.special.softmax``. Computed in float64, with an exact sum.}
 
     Examples
     --------
@@ -320,9 +314,7 @@ def log_softmax(x, /, axis=None, *, out=None):
     --------
     softmax : The exponential of this.
 
-    Notes
-    -----
-    SciPy: ``scipy.special.log_softmax``. Computed in float64, as `logsumexp` is.
+    {Notes: SciPy: ``scipy.special.log_softmax``. Computed in float64, as `logsumexp` is.}
 
     Examples
     --------

@@ -188,9 +188,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     --------
     take_along_axis : Select elements by one index for each.
 
-    Notes
-    -----
-    Array API 2025.12: ``take``.
+    {Notes: Array API 2025.12: ``take``.}
 
     Examples
     --------
@@ -249,9 +247,7 @@ def take_along_axis(x, indices, /, axis=-1, *, out=None):
     --------
     take : Select elements at positions along an axis.
 
-    Notes
-    -----
-    Array API 2025.12: ``take_along_axis``.
+    {Notes: Array API 2025.12: ``take_along_axis``.}
 
     Examples
     --------
@@ -285,9 +281,7 @@ def nonzero(x, /):
         `x` is no tensor, or its dtype has no arithmetic.
     {add_at: DeviceError}
 
-    Notes
-    -----
-    Array API 2025.12: ``nonzero``. On a CUDA device the host waits for the count.
+    {Notes: Array API 2025.12: ``nonzero``. On a CUDA device the host waits for the count.}
 
     Examples
     --------

@@ -45,9 +45,7 @@ def logspace(start, stop, num=50, *, endpoint=True, base=10.0, dtype=None):
     ValueError
         `num` is negative.
 
-    Notes
-    -----
-    NumPy: ``numpy.logspace``. PyTorch: ``torch.logspace``. Computed in float64.
+    {Notes: NumPy: ``numpy.logspace``. PyTorch: ``torch.logspace``. Computed in float64.}
 
     Examples
     --------
@@ -79,9 +77,7 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
     ValueError
         `num` is negative, or the numbers are 0 or differ in sign.
 
-    Notes
-    -----
-    NumPy: ``numpy.geomspace``. Computed in float64.
+    {Notes: NumPy: ``numpy.geomspace``. Computed in float64.}
 
     Examples
     --------
@@ -133,9 +129,7 @@ def hanning(m, /):
     TypeError
         `m` is not an integer.
 
-    Notes
-    -----
-    NumPy: ``numpy.hanning``. Computed in float64.
+    {Notes: NumPy: ``numpy.hanning``. Computed in float64.}
 
     Examples
     --------
@@ -150,9 +144,7 @@ def hamming(m, /):
 
     {hanning: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.hamming``. Computed in float64.
+    {Notes: NumPy: ``numpy.hamming``. Computed in float64.}
 
     Examples
     --------
@@ -167,9 +159,7 @@ def blackman(m, /):
 
     {hanning: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.blackman``. Computed in float64.
+    {Notes: NumPy: ``numpy.blackman``. Computed in float64.}
 
     Examples
     --------
@@ -184,9 +174,7 @@ def bartlett(m, /):
 
     {hanning: Parameters, Returns, Raises}
 
-    Notes
-    -----
-    NumPy: ``numpy.bartlett``.
+    {Notes: NumPy: ``numpy.bartlett``.}
 
     Examples
     --------
@@ -226,9 +214,7 @@ def frombuffer(buffer, /, dtype=None, count=-1, offset=0):
     ValueError
         The bytes are fewer than asked for, or no whole elements.
 
-    Notes
-    -----
-    NumPy: ``numpy.frombuffer``, where float64 is the default. PyTorch: ``torch.frombuffer``.
+    {Notes: NumPy: ``numpy.frombuffer``, where float64 is the default. PyTorch: ``torch.frombuffer``.}
 
     Examples
     --------

@@ -276,9 +276,7 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     --------
     ifft : Compute the inverse.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.fft``.
+    {Notes: Array API 2025.12: ``fft.fft``.}
 
     Examples
     --------
@@ -308,9 +306,7 @@ def ifft(x, /, n=None, axis=-1, norm="backward"):
     --------
     fft : Compute the transform.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.ifft``.
+    {Notes: Array API 2025.12: ``fft.ifft``.}
 
     Examples
     --------
@@ -344,9 +340,7 @@ def fftn(x, /, s=None, axes=None, norm="backward"):
     --------
     ifftn : Compute the inverse.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.fftn``.
+    {Notes: Array API 2025.12: ``fft.fftn``.}
 
     Examples
     --------
@@ -372,9 +366,7 @@ def ifftn(x, /, s=None, axes=None, norm="backward"):
     --------
     fftn : Compute the transform.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.ifftn``.
+    {Notes: Array API 2025.12: ``fft.ifftn``.}
 
     Examples
     --------
@@ -412,9 +404,7 @@ def rfft(x, /, n=None, axis=-1, norm="backward"):
     --------
     irfft : Compute the inverse.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.rfft``.
+    {Notes: Array API 2025.12: ``fft.rfft``.}
 
     Examples
     --------
@@ -450,9 +440,7 @@ def irfft(x, /, n=None, axis=-1, norm="backward"):
     --------
     rfft : Compute the transform.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.irfft``.
+    {Notes: Array API 2025.12: ``fft.irfft``.}
 
     Examples
     --------
@@ -487,9 +475,7 @@ def rfftn(x, /, s=None, axes=None, norm="backward"):
     --------
     irfftn : Compute the inverse.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.rfftn``.
+    {Notes: Array API 2025.12: ``fft.rfftn``.}
 
     Examples
     --------
@@ -524,9 +510,7 @@ def irfftn(x, /, s=None, axes=None, norm="backward"):
     --------
     rfftn : Compute the transform.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.irfftn``.
+    {Notes: Array API 2025.12: ``fft.irfftn``.}
 
     Examples
     --------
@@ -554,9 +538,7 @@ def fft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     fftn : Compute it along any axes.
     ifft2 : Compute the inverse.
 
-    Notes
-    -----
-    NumPy: ``numpy.fft.fft2``. PyTorch: ``torch.fft.fft2``.
+    {Notes: NumPy: ``numpy.fft.fft2``. PyTorch: ``torch.fft.fft2``.}
 
     Examples
     --------
@@ -582,9 +564,7 @@ def ifft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     --------
     fft2 : Compute the transform.
 
-    Notes
-    -----
-    NumPy: ``numpy.fft.ifft2``. PyTorch: ``torch.fft.ifft2``.
+    {Notes: NumPy: ``numpy.fft.ifft2``. PyTorch: ``torch.fft.ifft2``.}
 
     Examples
     --------
@@ -610,9 +590,7 @@ def rfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     --------
     irfft2 : Compute the inverse.
 
-    Notes
-    -----
-    NumPy: ``numpy.fft.rfft2``. PyTorch: ``torch.fft.rfft2``.
+    {Notes: NumPy: ``numpy.fft.rfft2``. PyTorch: ``torch.fft.rfft2``.}
 
     Examples
     --------
@@ -638,9 +616,7 @@ def irfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     --------
     rfft2 : Compute the transform.
 
-    Notes
-    -----
-    NumPy: ``numpy.fft.irfft2``. PyTorch: ``torch.fft.irfft2``.
+    {Notes: NumPy: ``numpy.fft.irfft2``. PyTorch: ``torch.fft.irfft2``.}
 
     Examples
     --------
@@ -665,9 +641,7 @@ def hfft(x, /, n=None, axis=-1, norm="backward"):
     --------
     ihfft : Compute the inverse.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.hfft``.
+    {Notes: Array API 2025.12: ``fft.hfft``.}
 
     Examples
     --------
@@ -692,9 +666,7 @@ def ihfft(x, /, n=None, axis=-1, norm="backward"):
     --------
     hfft : Compute the transform.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.ihfft``.
+    {Notes: Array API 2025.12: ``fft.ihfft``.}
 
     Examples
     --------
@@ -755,9 +727,7 @@ def fftfreq(n, /, d=1.0, *, dtype=None, device=None):
     --------
     fftshift : Bring frequency 0 to the middle.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.fftfreq``.
+    {Notes: Array API 2025.12: ``fft.fftfreq``.}
 
     Examples
     --------
@@ -786,9 +756,7 @@ def rfftfreq(n, /, d=1.0, *, dtype=None, device=None):
     --------
     fftshift : Bring frequency 0 to the middle.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.rfftfreq``.
+    {Notes: Array API 2025.12: ``fft.rfftfreq``.}
 
     Examples
     --------
@@ -827,9 +795,7 @@ def fftshift(x, /, axes=None):
     --------
     ifftshift : Shift it back.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.fftshift``.
+    {Notes: Array API 2025.12: ``fft.fftshift``.}
 
     Examples
     --------
@@ -851,9 +817,7 @@ def ifftshift(x, /, axes=None):
     --------
     fftshift : Shift it to the middle.
 
-    Notes
-    -----
-    Array API 2025.12: ``fft.ifftshift``.
+    {Notes: Array API 2025.12: ``fft.ifftshift``.}
 
     Examples
     --------

@@ -279,9 +279,7 @@ def det(x, /, *, out=None):
     --------
     slogdet : The logarithm, which neither overflows nor underflows.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.det``. The factorization is LU with partial pivoting.
+    {Notes: Array API 2025.12: ``linalg.det``. The factorization is LU with partial pivoting.}
 
     Examples
     --------
@@ -326,9 +324,7 @@ def slogdet(x, /):
     --------
     det : The determinant itself.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.slogdet``.
+    {Notes: Array API 2025.12: ``linalg.slogdet``.}
 
     Examples
     --------
@@ -372,9 +368,7 @@ def inv(x, /, *, out=None):
     solve : Solve systems of equations, which takes less work and is more accurate.
     pinv : The inverse of any matrix.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.inv``. The factorization is LU with partial pivoting.
+    {Notes: Array API 2025.12: ``linalg.inv``. The factorization is LU with partial pivoting.}
 
     Examples
     --------
@@ -426,9 +420,7 @@ def solve(x1, x2, /, *, out=None):
     --------
     inv : The inverse.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.solve``. The factorization is LU with partial pivoting.
+    {Notes: Array API 2025.12: ``linalg.solve``. The factorization is LU with partial pivoting.}
 
     Examples
     --------
@@ -500,9 +492,7 @@ def cholesky(x, /, *, upper=False, out=None):
     --------
     qr : Factor any matrix.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.cholesky``.
+    {Notes: Array API 2025.12: ``linalg.cholesky``.}
 
     Examples
     --------
@@ -554,9 +544,7 @@ def qr(x, /, mode="reduced"):
     --------
     svd : Singular values and vectors.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.qr``. The algorithm is Householder's.
+    {Notes: Array API 2025.12: ``linalg.qr``. The algorithm is Householder's.}
 
     Examples
     --------
@@ -710,9 +698,7 @@ def eigvalsh(x, /, *, out=None):
     --------
     eigh : Eigenvectors too.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.eigvalsh``.
+    {Notes: Array API 2025.12: ``linalg.eigvalsh``.}
 
     Examples
     --------
@@ -774,9 +760,7 @@ def eig(x, /):
     eigvals : The eigenvalues alone.
     eigh : Eigenvalues of symmetric and Hermitian matrices.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.eig``. `backend` computes.
+    {Notes: Array API 2025.12: ``linalg.eig``. `backend` computes.}
 
     Examples
     --------
@@ -805,9 +789,7 @@ def eigvals(x, /, *, out=None):
     --------
     eig : Eigenvectors too.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.eigvals``.
+    {Notes: Array API 2025.12: ``linalg.eigvals``.}
 
     Examples
     --------
@@ -931,9 +913,7 @@ def svdvals(x, /, *, out=None):
     --------
     svd : Singular vectors too.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.svdvals``.
+    {Notes: Array API 2025.12: ``linalg.svdvals``.}
 
     Examples
     --------

@@ -96,9 +96,7 @@ def diagonal(x, /, offset=0):
     --------
     trace : The sum of a diagonal.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.diagonal``.
+    {Notes: Array API 2025.12: ``linalg.diagonal``.}
 
     Examples
     --------
@@ -153,9 +151,7 @@ def trace(x, /, offset=0, *, dtype=None, out=None):
     --------
     diagonal : The elements themselves.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.trace``.
+    {Notes: Array API 2025.12: ``linalg.trace``.}
 
     Examples
     --------
@@ -273,9 +269,7 @@ def vector_norm(x, /, axis=None, *, keepdims=False, ord=2, out=None):
     --------
     matrix_norm : Norms of matrices.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.vector_norm``.
+    {Notes: Array API 2025.12: ``linalg.vector_norm``.}
 
     Examples
     --------
@@ -350,9 +344,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     --------
     vector_norm : Norms of vectors.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.matrix_norm``.
+    {Notes: Array API 2025.12: ``linalg.matrix_norm``.}
 
     Examples
     --------
@@ -462,9 +454,7 @@ def matrix_power(x, n, /, *, out=None):
     --------
     inv : The power -1.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.matrix_power``.
+    {Notes: Array API 2025.12: ``linalg.matrix_power``.}
 
     Examples
     --------
@@ -545,9 +535,7 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     --------
     svdvals : The singular values.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.matrix_rank``.
+    {Notes: Array API 2025.12: ``linalg.matrix_rank``.}
 
     Examples
     --------
@@ -587,9 +575,7 @@ def pinv(x, /, *, rtol=None, out=None):
     --------
     inv : The inverse of a square matrix.
 
-    Notes
-    -----
-    Array API 2025.12: ``linalg.pinv``.
+    {Notes: Array API 2025.12: ``linalg.pinv``.}
 
     Examples
     --------
@@ -700,9 +686,7 @@ def cond(x, /, p=None, *, out=None):
     --------
     svdvals : The singular values.
 
-    Notes
-    -----
-    NumPy: ``numpy.linalg.cond``. PyTorch: ``torch.linalg.cond``.
+    {Notes: NumPy: ``numpy.linalg.cond``. PyTorch: ``torch.linalg.cond``.}
 
     Examples
     --------
@@ -756,9 +740,7 @@ def multi_dot(arrays, /, *, out=None):
     --------
     matmul : Multiply two.
 
-    Notes
-    -----
-    NumPy: ``numpy.linalg.multi_dot``. PyTorch: ``torch.linalg.multi_dot``.
+    {Notes: NumPy: ``numpy.linalg.multi_dot``. PyTorch: ``torch.linalg.multi_dot``.}
 
     Examples
     --------
