@@ -32,6 +32,8 @@ def first_line(text, limit=LIMIT):
     >>> first_line("CUDA error\\n  frame #0"), first_line("abcdefgh", 5)
     ('CUDA error', 'ab...')
     """
+    if len(text) <= limit and text.isprintable() and " " not in text:
+        return text
     # A message may hold a whole picture: look at its beginning only.
     lines = (" ".join(line.split()) for line in text.lstrip()[: 4 * limit].splitlines())
     line = escape_controls(next(filter(None, lines), ""))
