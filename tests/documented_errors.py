@@ -497,11 +497,11 @@ ROWS = [
     # linalg
     (
         "TypeError",
-        lambda f: f(INTEGERS),
+        lambda f: f(OPAQUE),
         f"linalg.(norm vector_norm) {MATRIX} linalg.(cholesky det eig eigh eigvals eigvalsh inv slogdet)",
     ),
-    ("TypeError", lambda f: f(INTEGERS, 2), "linalg.matrix_power"),
-    ("TypeError", lambda f: f(INTEGERS, INTEGERS), "linalg.solve"),
+    ("TypeError", lambda f: f(OPAQUE, 2), "linalg.matrix_power"),
+    ("TypeError", lambda f: f(OPAQUE, OPAQUE), "linalg.solve"),
     ("TypeError", lambda f: f(X, offset=0.5), "linalg.(diagonal trace)"),
     ("ValueError", lambda f: f(dl.zeros((2, 3))), "linalg.(cholesky det eig eigh eigvals eigvalsh inv slogdet)"),
     ("ValueError", lambda f: f(dl.zeros((2, 3)), 2), "linalg.matrix_power"),
@@ -515,8 +515,8 @@ ROWS = [
     ("ImportError", lambda f: without_lapack(lambda x: f(x, ord=2), dl.eye(9)), "linalg.matrix_norm"),
     ("ImportError", without_lapack, "linalg.backend"),
     ("ValueError", lambda f: selected("DLTENSOR_LAPACK", without_lapack, f), "linalg.backend"),
-    ("TypeError", lambda f: f(INTEGERS), "linalg.cond"),
-    ("TypeError", lambda f: f(INTEGERS, X), "linalg.lstsq"),
+    ("TypeError", lambda f: f(OPAQUE), "linalg.cond"),
+    ("TypeError", lambda f: f(OPAQUE, X), "linalg.lstsq"),
     (
         "TypeError",
         lambda f: f([dl.asarray([[1]], dtype="int64"), dl.asarray([[1]], dtype="uint64")]),

@@ -127,10 +127,9 @@ def test_lines_of_a_cython_file_keep_their_numbers(tmp_path):
 
 def test_a_section_of_one_line(tmp_path):
     text = filled(
-        tmp_path,
-        'def f(x):\n    """Do.\n\n    {Notes: NumPy: ``f``.}\n\n    Examples\n    --------\n    >>> 1\n    1\n    """\n',
+        tmp_path, 'def f(x):\n    """Do.\n\n    {Notes: NumPy: ``f``.}\n\n    See Also\n    --------\n    g\n    """\n'
     )
-    assert docstring(text, "f") == "Do.\n\nNotes\n-----\nNumPy: ``f``.\n\nExamples\n--------\n>>> 1\n1"
+    assert docstring(text, "f") == "Do.\n\nNotes\n-----\nNumPy: ``f``.\n\nSee Also\n--------\ng"
 
 
 @pytest.mark.parametrize(

@@ -759,7 +759,9 @@ def readonly(shape, dtype="float64"):
     return dl.asarray(np.broadcast_to(np.zeros(shape, dtype), shape))
 
 
-TAKEN = "it takes float16, bfloat16, float32, float64, complex64 and complex128, so convert x with astype()"
+TAKEN = (
+    "it takes bool, integers, float16, bfloat16, float32, float64, complex64 and complex128, so convert x with astype()"
+)
 
 
 @pytest.mark.parametrize(
@@ -788,10 +790,7 @@ TAKEN = "it takes float16, bfloat16, float32, float64, complex64 and complex128,
          "solve: x1 has shape (2, 2), x2 has shape (3,); expected x2 of 2 rows"),
         (lambda: la.solve(dl.ones((3, 2, 2)), dl.ones((4, 2, 1))), ValueError,
          "solve: the batches of x1, shape (3, 2, 2), and of x2, shape (4, 2, 1), do not broadcast"),
-        (lambda: la.inv(dl.ones((2, 2), dtype="int64")), TypeError,
-         "inv: not defined for int64; " + TAKEN),
-        (lambda: la.matrix_norm(dl.ones((2, 2), dtype="bool")), TypeError,
-         "matrix_norm: not defined for bool; " + TAKEN),
+        (lambda: la.inv(dl.ones((2, 2), dtype="int4")), TypeError, "inv: not defined for int4; " + TAKEN),
         (lambda: la.inv(on_metal()), dl.DeviceError, f"inv: {METAL}"),
         (lambda: la.eig(on_metal()), dl.DeviceError,
          'eig: computed on the host only, but x is on metal:0; pass x.to("cpu")'),
@@ -1020,11 +1019,51 @@ def test_results_are_those_of_scipy():
         np.testing.assert_allclose(la.svdvals(a).numpy(), linalg.svdvals(a), rtol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn", "int4", "bool", "int64"])
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn", "int4"])
 @pytest.mark.parametrize("name", ["vector_norm", "matrix_norm", "norm", "inv", "svdvals", "eigvals", "matrix_rank"])
 def test_dtypes_without_arithmetic_of_floats_are_refused(name, dtype):
-    with pytest.raises(TypeError, match=f"not defined for {dtype}; it takes float16"):
+    with pytest.raises(TypeError, match=f"not defined for {dtype}; it takes bool"):
         getattr(la, name)(dl.zeros((2, 2), dtype=dtype))
+
+
+# -- integers ---------------------------------------------------------------------------------------------------------
+
+INTEGERS = [[3, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "int64"])
+@pytest.mark.parametrize(
+    "name",
+    ["vector_norm", "matrix_norm", "norm", "det", "inv", "svdvals", "eigvals", "eigvalsh", "pinv", "cholesky", "cond"],
+)
+def test_integers_are_computed_in_the_default_dtype(name, dtype):
+    x = dl.asarray(INTEGERS).astype(dtype) if dtype != "bool" else dl.eye(2, dtype="bool")
+    for default in ("float32", "float64"):
+        with dl.default_dtype(default):
+            result, expected = (getattr(la, name)(x), getattr(la, name)(x.astype(default)))
+        assert result.dtype == expected.dtype
+        assert result.tolist() == expected.tolist()
+
+
+def test_integers_beside_floats_have_the_dtype_of_the_floats():
+    big = 2**40 + 1
+    for solve in (la.solve, lambda a, b: la.lstsq(a, b).solution):
+        assert solve(INTEGERS, [9, 8]).dtype == dl.float32
+        np.testing.assert_allclose(solve(INTEGERS, [9, 8]).numpy(), [2, 3], rtol=1e-6)
+        result = solve(dl.asarray([[big, 0], [0, 1]]), dl.asarray([float(big), 2.0], dtype="float64"))
+        assert result.dtype == dl.float64
+        np.testing.assert_allclose(result.numpy(), [1, 2], rtol=1e-15)
+        assert solve(np.eye(2), [1, 2]).dtype == dl.float64
+
+
+def test_powers_of_integers_are_exact():
+    fibonacci = dl.asarray([[1, 1], [1, 0]])
+    assert la.matrix_power(fibonacci, 80).tolist() == np.linalg.matrix_power([[1, 1], [1, 0]], 80).tolist()
+    assert la.matrix_power(fibonacci, 0).tolist() == [[1, 0], [0, 1]]
+    assert la.matrix_power(fibonacci.astype("uint8"), 20).tolist() == (
+        np.linalg.matrix_power(np.array([[1, 1], [1, 0]], "u1"), 20).tolist()
+    )
+    assert la.matrix_power(fibonacci, -1).tolist() == [[0, 1], [1, -1]]
 
 
 # -- NumPy's functions ------------------------------------------------------------------------------------------------
@@ -1114,7 +1153,7 @@ def test_chains_are_multiplied_in_the_cheapest_order():
     [
         (lambda: la.lstsq(np.ones(3), np.ones(3)), ValueError, "lstsq: expected a matrix"),
         (lambda: la.lstsq(np.ones((3, 2)), np.ones(4)), ValueError, r"lstsq: .* number of rows, .* \(3, 2\)"),
-        (lambda: la.lstsq(np.ones((3, 2), int), np.ones(3)), TypeError, "lstsq: not defined for int64"),
+        (lambda: la.lstsq(dl.ones((3, 2), dtype="int4"), np.ones(3)), TypeError, "lstsq: not defined for int4"),
         (lambda: la.lstsq(np.full((3, 2), np.nan), np.ones(3)), dl.LinAlgError, "NaN or infinite"),
         (lambda: la.cond(np.ones((2, 3)), 1), ValueError, "cond: expected square matrices"),
         (lambda: la.cond(np.ones((2, 2)), 3), ValueError, "cond: p must be None, fro, .* got 3"),

@@ -29,6 +29,7 @@ from . import (
 )
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
+from .dtypes import isdtype
 from .matmul import matmul
 
 # Names of the array API for ufuncs that NumPy before 2.0 has under its own name only.
@@ -252,6 +253,12 @@ def _read(a):
     return asarray(a) if isinstance(a, (list, tuple)) else a
 
 
+def _floats(a):
+    """An operand of numpy.linalg, which computes integers in float64 whatever the default dtype is."""
+    a = asarray(a)
+    return a.astype("float64") if isdtype(a.dtype, ("bool", "integral")) else a
+
+
 def _flat(a, axis):
     """The operand and an axis, flattened for axis None as NumPy has it."""
     return (manipulation.reshape(a, (-1,)), -1) if axis is None else (a, axis)
@@ -418,36 +425,36 @@ def _of_linalg():
     from .. import linalg
 
     def plain(name):
-        return lambda a: getattr(linalg, name)(_read(a))
+        return lambda a: getattr(linalg, name)(_floats(a))
 
     def lower(name):
-        return lambda a, UPLO="L": getattr(linalg, name)(_read(a)) if UPLO in ("L", "l") else NotImplemented
+        return lambda a, UPLO="L": getattr(linalg, name)(_floats(a)) if UPLO in ("L", "l") else NotImplemented
 
     def qr(a, mode="reduced"):
-        return linalg.qr(_read(a), mode=mode) if mode in ("reduced", "complete") else NotImplemented
+        return linalg.qr(_floats(a), mode=mode) if mode in ("reduced", "complete") else NotImplemented
 
     def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
         if hermitian:
             return NotImplemented
-        return linalg.svd(_read(a), full_matrices=full_matrices) if compute_uv else linalg.svdvals(_read(a))
+        return linalg.svd(_floats(a), full_matrices=full_matrices) if compute_uv else linalg.svdvals(_floats(a))
 
     found = {name: plain(name) for name in ("det", "eig", "eigvals", "inv", "pinv", "slogdet", "svdvals")}
     found |= {name: lower(name) for name in ("eigh", "eigvalsh")}
     found |= {
-        "cholesky": lambda a, /, *, upper=False: linalg.cholesky(_read(a), upper=upper),
+        "cholesky": lambda a, /, *, upper=False: linalg.cholesky(_floats(a), upper=upper),
         "diagonal": lambda x, /, *, offset=0: linalg.diagonal(_read(x), offset=offset),
         "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": linalg.matrix_norm(
-            _read(x), keepdims=keepdims, ord=ord
+            _floats(x), keepdims=keepdims, ord=ord
         ),
         "matrix_power": lambda a, n: linalg.matrix_power(_read(a), n),
-        "matrix_rank": lambda A, *, rtol=None: linalg.matrix_rank(_read(A), rtol=rtol),
-        "norm": lambda x, ord=None, axis=None, keepdims=False: linalg.norm(_read(x), ord, axis, keepdims),
+        "matrix_rank": lambda A, *, rtol=None: linalg.matrix_rank(_floats(A), rtol=rtol),
+        "norm": lambda x, ord=None, axis=None, keepdims=False: linalg.norm(_floats(x), ord, axis, keepdims),
         "qr": qr,
-        "solve": lambda a, b: linalg.solve(_read(a), _read(b)),
+        "solve": lambda a, b: linalg.solve(_floats(a), _floats(b)),
         "svd": svd,
         "trace": lambda x, /, *, offset=0, dtype=None: linalg.trace(_read(x), offset=offset, dtype=dtype),
         "vector_norm": lambda x, /, *, axis=None, keepdims=False, ord=2: linalg.vector_norm(
-            _read(x), axis=axis, keepdims=keepdims, ord=ord
+            _floats(x), axis=axis, keepdims=keepdims, ord=ord
         ),
     }
     return {

@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
-from .._core.native cimport (KEEP_GIL_BYTES, Status, find_type, is_contiguous, numel, type_float32, type_float64,
-                             type_table)
+from .._core.native cimport (KEEP_GIL_BYTES, Status, computed_types, find_type, is_contiguous, numel, type_float32,
+                             type_float64, type_table)
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, kDLCPU
 from .._ops.arguments cimport read_owned, result_for
@@ -12,6 +12,7 @@ from .._ops.engine cimport (EngineOperand, EngineTable, Factor, FactorCall, Laun
                             finish, is_same_place, release_gil, take_gil)
 
 from .._core.convert import asarray, asarrays
+from .._core.default_dtype import get_default_dtype
 from .._core.foreign_text import quoted
 from .._core.types import DTYPES, DeviceError, LinAlgError
 from .._core.views import on_host
@@ -66,8 +67,10 @@ cdef Tensor _plain(Tensor t):
     return t.copy()
 
 
-cpdef Tensor computed(object x, str func):
+cpdef Tensor computed(object x, str func, Tensor beside=None):
     """A tensor of a float or complex dtype on the host or a CUDA device.
+
+    bool and integers are converted to the dtype of `beside`, if that has floats, else to the default dtype.
 
     Raises
     ------
@@ -83,10 +86,14 @@ cpdef Tensor computed(object x, str func):
     """
     cdef Tensor t = <Tensor>x if type(x) is Tensor else asarray(x)
     check_computes(t, func)
-    if not _is_computed(t.impl.dl.dtype) and t.dtype.name not in _NARROW:
-        raise TypeError(f"{func}: not defined for {t.dtype}; it takes float16, bfloat16, float32, float64, complex64 "
-                        f"and complex128, so convert x with astype()")
-    return t
+    if _is_computed(t.impl.dl.dtype) or t.dtype.name in _NARROW:
+        return t
+    if not 0 <= find_type(t.impl.dl.dtype) < computed_types:
+        raise TypeError(f"{func}: not defined for {t.dtype}; it takes bool, integers, float16, bfloat16, float32, float64, "
+                        f"complex64 and complex128, so convert x with astype()")
+    if beside is None or not _is_computed(beside.impl.dl.dtype):
+        return t.astype(get_default_dtype())
+    return t.astype(beside.dtype)
 
 
 cpdef object check_matrices(Tensor t, bint square, str func):
@@ -260,7 +267,8 @@ def det(x, /, *, out=None):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Of shape ``(..., n, n)`` and of any dtype with arithmetic: integers are
+        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
 
@@ -317,7 +325,7 @@ def slogdet(x, /):
     ValueError
         `x` does not consist of square matrices.
     TypeError
-        The dtype is neither float nor complex.
+        The dtype has no arithmetic, as float8.
     {det: DeviceError}
 
     See Also
@@ -395,7 +403,8 @@ def solve(x1, x2, /, *, out=None):
     Parameters
     ----------
     x1 : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Of shape ``(..., n, n)`` and of any dtype with arithmetic: integers are
+        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     x2 : array_like
         Of shape ``(n,)``, one vector for all matrices, or ``(..., n, k)``. The dtypes are promoted, and the dimensions
         of the batches broadcast.
@@ -412,7 +421,7 @@ def solve(x1, x2, /, *, out=None):
     ValueError
         Shapes do not fit; the message names both. `out` has another shape or is read-only.
     TypeError
-        A dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
+        A dtype has no arithmetic, as float8, or that of `out` is of a lower kind than the result's.
     DeviceError
         Operands are on several devices, or neither on the host nor on a CUDA device.
 
@@ -430,7 +439,8 @@ def solve(x1, x2, /, *, out=None):
     cdef Tensor a, b
     cdef _Call call
     cdef int64_t n, k
-    left, right = [computed(x, "solve") for x in asarrays(x1, x2)]
+    left, right = asarrays(x1, x2)
+    left, right = computed(left, "solve", right), computed(right, "solve", left)
     if not is_same_place((<Tensor>left).impl.dl.device, (<Tensor>right).impl.dl.device):
         raise DeviceError(f"solve: x1 is on {left.device} and x2 on {right.device}; move one with to()")
     check_matrices(left, True, "solve")
@@ -471,7 +481,7 @@ def cholesky(x, /, *, upper=False, out=None):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. Only the triangle of the result is read. float16 and
+        Of shape ``(..., n, n)`` and of any dtype with arithmetic. Only the triangle of the result is read. float16 and
         bfloat16 are computed in float32.
     upper : bool, default False
         Whether the result is the upper triangle u with ``x = u^H @ u``, and not the lower l with ``x = l @ l^H``.
@@ -524,7 +534,8 @@ def qr(x, /, mode="reduced"):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Of shape ``(..., m, n)`` and of any dtype with arithmetic: integers are
+        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     mode : {"reduced", "complete"}, default "reduced"
         Whether Q has ``min(m, n)`` columns or m.
 
@@ -635,7 +646,7 @@ def eigh(x, /):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., n, n)`` and of a float or complex dtype. Only the lower triangle is read. float16 and bfloat16
+        Of shape ``(..., n, n)`` and of any dtype with arithmetic. Only the lower triangle is read. float16 and bfloat16
         are computed in float32.
 
     Returns

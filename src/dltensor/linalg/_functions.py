@@ -238,7 +238,8 @@ def vector_norm(x, /, axis=None, *, keepdims=False, ord=2, out=None):
     Parameters
     ----------
     x : array_like
-        Tensor of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Tensor of any dtype with arithmetic: integers are converted to `get_default_dtype`, float16 and bfloat16
+        computed in float32.
     axis : int or sequence of int, optional
         Dimensions of the vectors; several are taken as one. By default all.
     keepdims : bool, default False
@@ -261,7 +262,7 @@ def vector_norm(x, /, axis=None, *, keepdims=False, ord=2, out=None):
     IndexError
         `axis` is out of range.
     TypeError
-        The dtype is neither float nor complex, `ord` is not a number, or the dtype of `out` is of a lower kind than
+        The dtype has no arithmetic, as float8, `ord` is not a number, or the dtype of `out` is of a lower kind than
         the result's.
     {trace: DeviceError}
 
@@ -316,7 +317,8 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Of shape ``(..., m, n)`` and of any dtype with arithmetic: integers are
+        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     keepdims : bool, default False
         Whether the last two dimensions stay, with extent 1.
     ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}, default "fro"
@@ -335,7 +337,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
         `x` has fewer than two dimensions, `ord` is unknown, there is no element to take the smallest of, or `out` has
         another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
+        The dtype has no arithmetic, as float8, or that of `out` is of a lower kind than the result's.
     {trace: DeviceError}
     ImportError
         The norm needs singular values of matrices larger than 8 x 8, and no library is installed.
@@ -373,7 +375,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     Parameters
     ----------
     x : array_like
-        Tensor of a float or complex dtype; for `ord` without `axis` of one dimension or two.
+        Tensor of any dtype with arithmetic, as for `vector_norm`; for `ord` without `axis` of one dimension or two.
     ord : int, float or {"fro", "nuc"}, optional
         As for `vector_norm` and `matrix_norm`. By default the square root of the sum of squares.
     axis : int or sequence of int, optional
@@ -429,15 +431,16 @@ def matrix_power(x, n, /, *, out=None):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., m, m)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Of shape ``(..., m, m)`` and of any dtype with arithmetic: integers are
+        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     n : int
-        The exponent. Powers of the inverse, if it is negative.
+        The exponent. Powers of the inverse, if it is negative. Other powers of integers are integers, which wrap.
     {trace: out}
 
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`.
+        Of the shape and dtype of `x`, if that is not converted.
 
     Raises
     ------
@@ -446,7 +449,7 @@ def matrix_power(x, n, /, *, out=None):
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, `n` is not an integer, or the dtype of `out` is of a lower kind than
+        The dtype has no arithmetic, as float8, `n` is not an integer, or the dtype of `out` is of a lower kind than
         the result's.
     {trace: DeviceError}
 
@@ -462,9 +465,9 @@ def matrix_power(x, n, /, *, out=None):
     Tensor([[1., 3.],
             [0., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
-    x, dtype = _operand(x, "matrix_power")
+    x, n = asarray(x), integer_of(n, "n", "matrix_power")
+    x, dtype = (x, x.dtype) if n >= 0 and isdtype(x.dtype, "integral") else _operand(x, "matrix_power")
     check_matrices(x, True, "matrix_power")
-    n = integer_of(n, "n", "matrix_power")
     if n < 0:
         x, n = inv(x), -n
     result = None
@@ -524,7 +527,7 @@ def matrix_rank(x, /, *, rtol=None, out=None):
         A matrix has NaN or infinite elements; the message names which of the batch.
     {trace: ValueError}
     TypeError
-        The dtype is neither float nor complex, or that of `out` is of a lower kind than int64.
+        The dtype has no arithmetic, as float8, or that of `out` is of a lower kind than int64.
     DeviceError
         `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
         message names ``.to("cpu")``.
@@ -596,7 +599,8 @@ def lstsq(a, b, /, rcond=None):
     Parameters
     ----------
     a : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+        Of shape ``(..., m, n)`` and of any dtype with arithmetic: integers are
+        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     b : array_like
         Right-hand sides as columns, ``(..., m, k)``; or a vector, ``(m,)``, or one for each matrix, ``(..., m)``.
     rcond : float or array_like, optional
@@ -615,7 +619,7 @@ def lstsq(a, b, /, rcond=None):
     ValueError
         `a` has fewer than two dimensions, or `b` another number of rows.
     TypeError
-        A dtype is neither float nor complex.
+        A dtype has no arithmetic, as float8.
     {matrix_rank: DeviceError, ImportError}
 
     See Also
@@ -634,7 +638,8 @@ def lstsq(a, b, /, rcond=None):
     >>> [round(value, 4) for value in dl.linalg.lstsq(a, [1.0, 3.0, 5.0]).solution.tolist()]
     [1.0, 2.0]
     """
-    a, b = (computed(x, "lstsq") for x in asarrays(a, b))
+    a, b = asarrays(a, b)
+    a, b = computed(a, "lstsq", b), computed(b, "lstsq", a)
     check_matrices(a, False, "lstsq")
     dtype = result_type(a, b)
     work = _FLOAT32 if dtype.name in _NARROW else dtype
@@ -662,7 +667,7 @@ def cond(x, /, p=None, *, out=None):
     Parameters
     ----------
     x : array_like
-        Of shape ``(..., m, n)`` and of a float or complex dtype, square unless `p` is None, 2 or -2. float16 and
+        Of shape ``(..., m, n)`` and of any dtype with arithmetic, square unless `p` is None, 2 or -2. float16 and
         bfloat16 are computed in float32.
     p : {None, "fro", "nuc", 1, -1, 2, -2, inf, -inf}, optional
         Order of the norm, as for `matrix_norm`. None is 2: the largest over the smallest singular value.
