@@ -119,8 +119,14 @@ def test_numbers_take_part_with_their_kind():
     assert dl.result_type("float64", 1j) == dl.complex128
     assert dl.result_type("bool", True) == dl.bool
     assert dl.result_type("float16", "bfloat16") == dl.float32
-    with pytest.raises(ValueError, match="result_type: expected at least one tensor or dtype, got numbers only"):
-        dl.result_type(1, 2.0)
+    assert [dl.result_type(*numbers) for numbers in ((1, 2.0), (True,), (True, 1), (1j, 1))] == [
+        dl.float32,
+        dl.bool,
+        dl.int64,
+        dl.complex64,
+    ]
+    with pytest.raises(ValueError, match="result_type: expected at least one tensor or dtype, got nothing"):
+        dl.result_type()
     with pytest.raises(TypeError, match="float8_e5m2"):
         dl.result_type("float8_e5m2", "float32")
 

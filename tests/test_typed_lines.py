@@ -15,7 +15,6 @@ BUILTINS = {"np": dl, "torch": dl}
 # Lines that give something else here; docs/coming-from.md says so.
 DIFFERENT = {
     "x.device.type == \"cpu\"": "a DeviceType",
-    "np.lib.stride_tricks.sliding_window_view(v, 3)": "dl.sliding_window_view",
     "torch.det": "dl.linalg.det",
     "torch.nonzero(i, as_tuple=True)": "dl.nonzero, always a tuple",
 }  # fmt: skip

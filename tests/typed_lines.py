@@ -154,6 +154,8 @@ np.diff(v)
 np.diff(x, axis=0)
 np.diff(v, n=2)
 np.gradient(v)
+np.gradient(v, edge_order=2)
+np.result_type(1, 2.5j).kind == "c"
 np.trapezoid(v)
 np.trapezoid(v, dx=0.1)
 np.cov(x)

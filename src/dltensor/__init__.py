@@ -96,6 +96,7 @@ distributed = _lazy_module("distributed")
 fft = _lazy_module("fft")
 io = _lazy_module("io")
 layout = _lazy_module("layout")
+lib = _lazy_module("lib")
 linalg = _lazy_module("linalg")
 opaque = _lazy_module("opaque")
 random = _lazy_module("random")
@@ -184,6 +185,7 @@ __all__ = [
     "isdtype",
     "isin",
     "layout",
+    "lib",
     "linalg",
     "linspace",
     "matmul",

@@ -235,12 +235,3 @@ def test_xarray_computes_over_chunks_of_tensors():
         made = call(a).compute()
         assert type(made.data) is dl.Tensor
         np.testing.assert_allclose(np.asarray(made.data), call(n).data, rtol=1e-6)
-
-
-def test_xarray_computes_over_tensors():
-    xr = pytest.importorskip("xarray")
-    a, n = (xr.DataArray(x, dims=("x", "y")) for x in (dl.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)))
-    for call in (lambda x: x + 1, lambda x: x.sum("x"), lambda x: x.mean("y"), lambda x: x.isel(y=[0, 2])):
-        made = call(a)
-        assert type(made.data) is dl.Tensor
-        np.testing.assert_allclose(np.asarray(made.data), call(n).data)

@@ -129,7 +129,7 @@ def _neighbours(x, axis):
     return x[(*head, slice(1, None))], x[(*head, slice(None, -1))]
 
 
-def gradient(f, /, *spacing, axis=None):
+def gradient(f, /, *spacing, axis=None, edge_order=1):
     """Return derivatives along axes: central differences, and one-sided ones at the edges.
 
     Parameters
@@ -140,6 +140,8 @@ def gradient(f, /, *spacing, axis=None):
         Distance of the places, or the places along a dimension: nothing, one for all dimensions, or one for each.
     axis : int or sequence of int, optional
         Dimensions; None means all of them.
+    edge_order : {1, 2}, default 1
+        Degree of the polynomial at the edges, through one point more.
 
     Returns
     -------
@@ -151,10 +153,10 @@ def gradient(f, /, *spacing, axis=None):
     TypeError
         `f` is not a tensor, or its dtype is not supported.
     ValueError
-        A dimension has fewer than two elements, or the distances do not fit.
+        A dimension has too few elements, the distances do not fit, or `edge_order` is another number.
     {trapezoid: IndexError}
 
-    {Notes: NumPy: ``numpy.gradient`` with ``edge_order=1``.}
+    {Notes: NumPy: ``numpy.gradient``. PyTorch: ``torch.gradient``.}
 
     Examples
     --------
@@ -167,27 +169,44 @@ def gradient(f, /, *spacing, axis=None):
         raise ValueError(f"gradient: expected a distance for each of {len(axes)} dimensions, got {len(spacing)}")
     steps = asarrays(f, *(spacing or (1.0,)))[1:]
     steps = steps * len(axes) if len(steps) == 1 else steps
-    found = [_derivative(f, along, step) for along, step in zip(axes, steps, strict=True)]
+    edge_order = integer_of(edge_order, "edge_order", "gradient")
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    found = [_derivative(f, along, step, edge_order) for along, step in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _derivative(f, axis, step):
+def _derivative(f, axis, step, edge_order):
     size = f.shape[axis]
-    if size < 2 or step.ndim not in (0, 1) or (step.ndim == 1 and step.size != size):
-        raise ValueError(f"gradient: axis {axis} of {size} elements needs 2, and one distance or {size} places")
+    if size <= edge_order or step.ndim not in (0, 1) or (step.ndim == 1 and step.size != size):
+        raise ValueError(
+            f"gradient: axis {axis} of {size} elements needs {edge_order + 1}, and one distance or {size} places"
+        )
     f = moveaxis(f, axis, -1)
-    if step.ndim == 0:
-        distance = step.item()
-        first, last = ops.subtract(f[..., 1:2], f[..., :1]), ops.subtract(f[..., -1:], f[..., -2:-1])
+    gaps = None
+    if step.ndim == 1:
+        wide = astype(step, "float64")
+        gaps = ops.subtract(wide[1:], wide[:-1])
+    if gaps is None or reduce.all(ops.equal(gaps, gaps[0])).item():
+        distance = (step if gaps is None else gaps[0]).item()
+        slopes = ops.divide(ops.subtract(f[..., 1:], f[..., :-1]), distance) if edge_order == 2 else None
+        ends = f[..., 1:2], f[..., :1], f[..., -1:], f[..., -2:-1]
+        first, last = (ops.divide(ops.subtract(*pair), distance) for pair in (ends[:2], ends[2:]))
         middle = ops.divide(ops.subtract(f[..., 2:], f[..., :-2]), 2 * distance)
-        return moveaxis(concat((ops.divide(first, distance), middle, ops.divide(last, distance)), axis=-1), -1, axis)
-    wide = astype(step, "float64")
-    gaps = ops.subtract(wide[1:], wide[:-1])
-    slopes = ops.divide(ops.subtract(f[..., 1:], f[..., :-1]), astype(gaps, _real_dtype(f)))
-    left, right = gaps[:-1], gaps[1:]
-    weight = astype(ops.divide(right, ops.add(left, right)), _real_dtype(f))
-    middle = ops.add(ops.multiply(slopes[..., :-1], weight), ops.multiply(slopes[..., 1:], ops.subtract(1.0, weight)))
-    return moveaxis(concat((slopes[..., :1], middle, slopes[..., -1:]), axis=-1), -1, axis)
+        shares = 0.5, 0.5
+    else:
+        slopes = ops.divide(ops.subtract(f[..., 1:], f[..., :-1]), astype(gaps, _real_dtype(f)))
+        left, right = gaps[:-1], gaps[1:]
+        weight = astype(ops.divide(right, ops.add(left, right)), _real_dtype(f))
+        shares = ops.subtract(1.0, weight[..., :1]), weight[..., -1:]
+        middle = ops.add(
+            ops.multiply(slopes[..., :-1], weight), ops.multiply(slopes[..., 1:], ops.subtract(1.0, weight))
+        )
+        first, last = slopes[..., :1], slopes[..., -1:]
+    if edge_order == 2:  # the parabola through three points changes its slope as it does between the first two gaps
+        first = ops.subtract(first, ops.multiply(ops.subtract(slopes[..., 1:2], first), shares[0]))
+        last = ops.add(last, ops.multiply(ops.subtract(last, slopes[..., -2:-1]), shares[1]))
+    return moveaxis(concat((first, middle, last), axis=-1), -1, axis)
 
 
 def _real_dtype(x):

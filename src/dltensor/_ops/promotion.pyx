@@ -135,7 +135,7 @@ def result_type(*arrays_and_dtypes):
     ----------
     *arrays_and_dtypes : array_like, dtype_like or number
         Operands or their dtypes. A number counts by its kind only: if its kind is higher than that of all other
-        operands, the result is the default dtype of that kind.
+        operands, the result is the default dtype of that kind, as it is without other operands.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def result_type(*arrays_and_dtypes):
     TypeError
         Two dtypes have no common dtype (int64 and uint64), or a dtype is storage-only.
     ValueError
-        There is no argument, or all are numbers.
+        There is no argument.
 
     See Also
     --------
@@ -192,9 +192,10 @@ def common_dtype(str func, operands):
                             f"common; convert one with astype()")
         type = joined
     if type < 0:
-        raise ValueError(f"{func}: expected at least one tensor or dtype, got "
-                         f"{'numbers only' if highest >= 0 else 'nothing'}")
-    if highest >= 0 and (type >= computed_types or kind_order(highest) > kind_order(type)):
+        if highest < 0:
+            raise ValueError(f"{func}: expected at least one tensor or dtype, got nothing")
+        type = promote_number(-1, highest)
+    elif highest >= 0 and (type >= computed_types or kind_order(highest) > kind_order(type)):
         joined = -1 if type >= computed_types else promote_number(type, highest)
         if joined < 0:
             raise TypeError(f"{func}: {type_table[type].name.decode()} and a number have no dtype in common; "

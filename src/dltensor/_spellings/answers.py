@@ -59,7 +59,6 @@ OF_MODULE = {
     "kthvalue": "write dl.sort(t)[..., k - 1]",
     "lax": "write loops in Python",
     "lgamma": "write scipy.special.gammaln(t) with SciPy's array API",
-    "lib": "write dl.sliding_window_view or dl.as_strided",
     "loadtxt": "write dl.asarray(numpy.loadtxt(path))",
     "long": "write dl.int64",
     "ma": "write a mask beside the tensor, and where= of reductions",
