@@ -103,6 +103,11 @@ def test_a_message_begins_with_the_name_that_was_called():
         dl.index_select(dl.zeros(2), 3, [0])
     with pytest.raises(TypeError, match=r"^inner: expected numbers"):
         dl.inner("a", "b")
+    for function in (dl.scatter, dl.scatter_add):
+        with pytest.raises(IndexError, match=rf"^{function.__name__}: (add_at: )?index 5 is out of range for axis 0"):
+            function(dl.zeros(3), 0, [5], [1.0])
+    with pytest.raises(ValueError, match=r"^aminmax: .* the result of none is not defined$"):
+        dl.aminmax(dl.zeros(0))
 
 
 def test_the_page_has_the_rows():

@@ -10,6 +10,7 @@ cdef object as_tuple(int n, const int64_t* numbers)
 cdef int read_shape(object shape, int64_t* out, str func, bint strides=*) except -1
 cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1
 cdef int complete_shape(const DLTensor* view, int n, int64_t* target, str func) except -1
+cpdef tuple joined_shape(tuple shape, object start_dim, object end_dim)
 cdef tuple one_or_many(tuple arguments, str func)
 cdef int permute(const DLTensor* view, tuple axes, Place* place, str func) except -1
 cdef void reverse(const DLTensor* view, Place* place) noexcept

@@ -100,6 +100,24 @@ cdef int complete_shape(const DLTensor* view, int n, int64_t* target, str func) 
     return 0
 
 
+cpdef tuple joined_shape(tuple shape, object start_dim, object end_dim):
+    """The shape in which several dimensions are one, as in PyTorch's ``flatten``.
+
+    >>> joined_shape((2, 3, 4), 1, -1)
+    (2, 12)
+    """
+    cdef int start, end, count
+    cdef object size = 1
+    shape = shape or (1,)
+    count = <int>len(shape)
+    start, end = axis_of(start_dim, count, "flatten"), axis_of(end_dim, count, "flatten")
+    if start > end:
+        raise ValueError(f"flatten: start_dim must not come after end_dim, got {start_dim} and {end_dim}")
+    for d in range(start, end + 1):
+        size *= shape[d]
+    return (*shape[:start], size, *shape[end + 1:])
+
+
 cdef tuple one_or_many(tuple arguments, str func):
     """Axes that came one by one, or as one sequence."""
     items = sequence_of(arguments[0], "axes", func) if len(arguments) == 1 else None

@@ -30,8 +30,8 @@ from .op_numbers cimport (op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_
                           op_greater_equal, op_less, op_less_equal, op_multiply, op_negative, op_not_equal, op_positive,
                           op_pow, op_remainder, op_subtract)
 from .scalars cimport load_python, nested, store_element
-from .shapes cimport (as_tuple, complete_shape, is_contiguous_in, one_or_many, permute, read_shape, reinterpret,
-                      reverse, shape_of, squeeze, strides_of, take_dims, takes_fortran)
+from .shapes cimport (as_tuple, complete_shape, is_contiguous_in, joined_shape, one_or_many, permute, read_shape,
+                      reinterpret, reverse, shape_of, squeeze, strides_of, take_dims, takes_fortran)
 from .signals cimport check_signals
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
@@ -1192,17 +1192,31 @@ cdef class Tensor:
         """
         return copied(self, "clone")
 
-    def flatten(self, order="C"):
-        """Return a copy of the elements with one dimension.
+    def flatten(self, order="C", end_dim=-1, *, start_dim=None):
+        """Return a copy of the elements with one dimension, or with one for several, as PyTorch does.
 
-        {Tensor.tobytes: Parameters}
+        Parameters
+        ----------
+        order : {"C", "F", "A"} or int, default "C"
+            As for `reshape`. An integer is `start_dim`.
+        end_dim : int, default -1
+            The last dimension that is joined, where `start_dim` is there.
+        start_dim : int, optional
+            The first dimension that is joined.
 
         Returns
         -------
         Tensor
-            Of shape ``(size,)``.
+            Of shape ``(size,)``, or of fewer dimensions.
 
-        {Tensor.tobytes: Raises}
+        Raises
+        ------
+        MemoryError
+            The allocation failed.
+        ValueError
+            There is no such order, or `end_dim` comes before `start_dim`.
+        IndexError
+            A dimension is out of range.
 
         See Also
         --------
@@ -1212,13 +1226,26 @@ cdef class Tensor:
         --------
         >>> dl.asarray([[1, 2], [3, 4]]).T.flatten()
         Tensor([1, 3, 2, 4], shape=(4,), device=cpu, dtype=int64)
+        >>> dl.zeros((2, 3, 4)).flatten(1).shape
+        (2, 12)
         """
-        return reshaped_in(self, _FLAT, True, order, "flatten")
+        if start_dim is None and not isinstance(order, str):
+            start_dim = order
+        if start_dim is None:
+            return reshaped_in(self, _FLAT, True, order, "flatten")
+        return reshaped_in(self, joined_shape(shape_of(&self.impl.dl), start_dim, end_dim), True, "C", "flatten")
 
     def ravel(self, order="C"):
         """Return the elements with one dimension, as a view where possible.
 
-        {Tensor.flatten: Parameters, Returns, Raises}
+        {Tensor.tobytes: Parameters}
+
+        Returns
+        -------
+        Tensor
+            Of shape ``(size,)``.
+
+        {Tensor.tobytes: Raises}
 
         See Also
         --------

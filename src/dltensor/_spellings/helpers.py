@@ -8,6 +8,7 @@ from .._core.convert import asarray, asarrays
 from .._core.foreign_text import first_line
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
+from .._core.shapes import joined_shape
 from .._core.types import DTYPES
 from .._ops import elementwise as ops
 from .._ops import reduce
@@ -92,8 +93,11 @@ def scattered(x, dim, index, src, is_sum):
     key = key_along_axis(index, index, axis_of(dim, index.ndim, func))
     if is_sum:
         add_at(part, key, src)
-    else:
+        return result
+    try:
         part[key] = src
+    except IndexError as error:
+        raise IndexError(f"{func}: {error}") from None
     return result
 
 
@@ -118,7 +122,10 @@ def plus_product(x, a, b, beta, alpha):
 def extremes(x, dim, keepdim):
     """Return the least and the greatest elements, as PyTorch's ``aminmax``."""
     x = asarray(x)
-    return reduce.min(x, axis=dim, keepdims=keepdim), reduce.max(x, axis=dim, keepdims=keepdim)
+    try:
+        return reduce.min(x, axis=dim, keepdims=keepdim), reduce.max(x, axis=dim, keepdims=keepdim)
+    except ValueError as error:
+        raise ValueError(str(error).replace("; give initial", "")) from None
 
 
 def deviation(x, dim, correction, keepdim):
@@ -183,13 +190,10 @@ def first_items(iterable, count):
     return items
 
 
-def joined_shape(x, start_dim, end_dim):
-    """Return the shape of PyTorch's ``flatten``, where several dimensions are one."""
-    shape = asarray(x).shape or (1,)
-    start, end = axis_of(start_dim, len(shape), "flatten"), axis_of(end_dim, len(shape), "flatten")
-    if start > end:
-        raise ValueError(f"flatten: start_dim must not come after end_dim, got {start_dim} and {end_dim}")
-    return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
+def joined(x, start_dim, end_dim):
+    """Return a tensor with one dimension for several, as PyTorch's ``flatten``."""
+    x = asarray(x)
+    return reshape(x, joined_shape(x.shape, start_dim, end_dim))
 
 
 def parted_shape(x, dim, sizes):

@@ -91,7 +91,7 @@ fromfunction|function, shape, /, *, dtype=None, **kwargs -> Any|on_indices(funct
 fromiter | iterable, /, dtype, count=-1 | asarray(first_items(iterable, count), dtype=dtype) | n | iter([1, 2]), float64
 msort        | x, /                      | sort(x, axis=0) | tT | x
 trapz        |                           | trapezoid      | t    | x
-flatten      | x, /, start_dim=0, end_dim=-1 | reshape(x, joined_shape(x, start_dim, end_dim)) | t | cube, 1
+flatten      | x, /, start_dim=0, end_dim=-1 | joined(x, start_dim, end_dim) | t | cube, 1
 unflatten    | x, dim, sizes, /          | reshape(x, parted_shape(x, dim, sizes)) | tT | x, 1, (2, -1)
 may_share_memory | x1, x2, / -> bool     | ranges_meet(x1, x2) | n | x, x
 common_type  | *arrays -> DType          | dtype_of_all(arrays) | n | i, x
