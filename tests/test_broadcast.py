@@ -103,3 +103,61 @@ def test_broadcast_arrays_returns_tensors_of_the_common_shape_themselves():
     assert second.same_memory(b)
     dl.broadcast_arrays(b, b)[0][0] = 5
     assert b.tolist() == [5, 1, 1]
+
+
+# -- the memory order of new results ----------------------------------------------------------------------------------
+
+
+def in_some_order(shape, generator):
+    """An array whose axes lie in any order in memory, some of them reversed or one element long."""
+    places = generator.permutation(len(shape))
+    x = generator.integers(1, 9, [shape[place] for place in places]).astype("int32").transpose(np.argsort(places))
+    for axis in range(x.ndim):
+        part = generator.choice([slice(None)] * 6 + [slice(None, None, -1), slice(1)])
+        x = x[(slice(None),) * axis + (part,)]
+    return x
+
+
+def strides_of_extents(x):
+    """Strides in elements of the dimensions with more than one element."""
+    strides = x.strides if isinstance(x, dl.Tensor) else [stride // x.itemsize for stride in x.strides]
+    return [stride for stride, extent in zip(strides, x.shape, strict=True) if extent > 1]
+
+
+CALLS = {
+    "subtract": (lambda a, b, c: dl.subtract(a, b), lambda a, b, c: a - b),
+    "less": (lambda a, b, c: dl.less(a, b), lambda a, b, c: a < b),
+    "with a number": (lambda a, b, c: dl.multiply(a, 3), lambda a, b, c: a * 3),
+    "of one operand": (lambda a, b, c: dl.negative(a), lambda a, b, c: -a),
+    "of two dtypes": (lambda a, b, c: dl.add(a, dl.astype(b, "int64")), lambda a, b, c: a + b.astype("i8")),
+    "astype": (lambda a, b, c: dl.astype(a, "float64"), lambda a, b, c: a.astype("f8")),
+    "where": (lambda a, b, c: dl.where(dl.greater(c, 4), a, b), lambda a, b, c: np.where(c > 4, a, b)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_new_result_has_the_memory_order_of_its_operands_as_in_numpy(name):
+    generator, (ours, theirs) = np.random.default_rng(5), CALLS[name]
+    orders = set()
+    for _ in range(400):
+        shape = generator.integers(1, 4, generator.integers(0, 5))
+        a, b, c = (in_some_order(shape, generator) for _ in range(3))
+        made, want = ours(a, b, c), theirs(a, b, c)
+        assert made.tolist() == want.tolist()
+        assert strides_of_extents(made) == strides_of_extents(want), (a.shape, a.strides, b.shape, b.strides)
+        last = sum((extent - 1) * stride for extent, stride in zip(made.shape, made.strides, strict=True))
+        assert last == made.size - 1  # no gaps
+        orders.add(tuple(np.argsort(made.strides)))
+    assert len(orders) > 20
+
+
+def test_results_without_elements_are_in_c_order():
+    assert dl.add(dl.zeros((0, 3)).T, 1).strides == dl.zeros((3, 0)).strides
+
+
+def test_bits_do_not_depend_on_the_order():
+    x = dl.asarray(np.random.default_rng(0).standard_normal((40, 50, 3)).astype("float32"))
+    for function in (dl.exp, lambda t: t * t + 0.1, dl.tanh, lambda t: dl.where(t > 0, t, -t)):
+        moved = function(dl.permute_dims(x, (2, 0, 1)))
+        assert not moved.is_contiguous
+        assert dl.permute_dims(moved, (1, 2, 0)).tobytes() == function(x).tobytes()

@@ -35,6 +35,7 @@ cdef int common_device(Operand* operands, int count, DLDevice* device, str func)
 cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2
 
 cdef void read_tensor(Tensor t, Operand* out) noexcept
+cdef void order_as(const Operand* operands, int count, Tensor result) noexcept
 
 cdef inline void read_owned(Tensor t, EngineOperand* out) noexcept:
     out.tensor = &t.impl.dl

@@ -324,6 +324,51 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) ex
     return ndim
 
 
+cdef inline int64_t _distance(const Operand* operand, int axis, int ndim) noexcept:
+    """The distance of neighbours along an axis of the result in an operand; 0 where it broadcasts."""
+    axis -= ndim - operand.view.ndim
+    if operand.number or axis < 0 or operand.view.shape[axis] == 1:
+        return 0
+    return abs(operand.view.strides[axis])
+
+
+cdef int _nesting(const Operand* operands, int count, int outer, int inner, int ndim) noexcept:
+    """1 if the axis `outer` lies within `inner` in all operands that have both, -1 if no operand has, else 0."""
+    cdef int result = -1, i
+    cdef int64_t first, second
+    for i in range(count):
+        first, second = _distance(&operands[i], outer, ndim), _distance(&operands[i], inner, ndim)
+        if first and second:
+            if second <= first:
+                return 0
+            result = 1
+    return result
+
+
+cdef void order_as(const Operand* operands, int count, Tensor result) noexcept:
+    """Give a new result in C order the memory order of the operands' axes, where they agree, as NumPy does."""
+    cdef int order[MAX_DIMS]  # from the inside
+    cdef int ndim = result.impl.dl.ndim, sorted_axes = 0, axis, place, other, nesting
+    cdef int64_t step = 1
+    if ndim < 2 or numel(ndim, result.impl.dl.shape) == 0:
+        return
+    for axis in range(ndim - 1, -1, -1):
+        place = sorted_axes
+        for other in range(sorted_axes - 1, -1, -1):
+            nesting = _nesting(operands, count, axis, order[other], ndim)
+            if nesting == 0:
+                break
+            if nesting == 1:
+                place = other
+        for other in range(sorted_axes, place, -1):
+            order[other] = order[other - 1]
+        order[place] = axis
+        sorted_axes += 1
+    for place in range(ndim):
+        result.impl.dl.strides[order[place]] = step
+        step *= result.impl.dl.shape[order[place]]
+
+
 cdef int fill_operand(const EngineTable* engine, const LaunchContext& launch, const void* element, Operand* target,
                       str func) except -1:
     """Write one element of the dtype of `target` to all of it."""

@@ -8,7 +8,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILIN
                              broadcast_strides, computed_types, find_type, numel, store_scalar, type_bool,
                              type_table)
 from .arguments cimport (Operand, as_engine_operand, common_device, common_shape, fill_operand, hold_without_gil,
-                         own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
+                         order_as, own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
                          read_tensor, store_number)
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, is_same_place,
                       release_gil)
@@ -129,6 +129,8 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     common_device(source, 1, &there, "astype")
     result = (new_padded(source.view.ndim, source.view.shape, wanted, "astype") if padded else
               new_empty(source.view.ndim, source.view.shape, wanted, there, "astype"))
+    if wanted.bits >= 8 and wanted.lanes == 1:  # packed elements have one order
+        order_as(source, 1, result)
     read_tensor(result, &operands[1])
     _convert(operands, _options("truncate", False, None, None, "astype"), "astype")
     return result
@@ -289,6 +291,7 @@ def where(condition, x1=None, x2=None, /):
             owners.append(converted)
             read_tensor(converted, &operands[i])
     chosen = new_empty(ndim, shape, type_table[type].dtype, device, "where")
+    order_as(operands, 3, chosen)
     engine = engine_at(device, &launch, "where")
     for i in range(3):
         as_engine_operand(&operands[i], &each[i])

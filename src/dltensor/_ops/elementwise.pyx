@@ -15,8 +15,8 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRUNCATE, U
 from .._core.op_numbers cimport (REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, comparison_of,
                                  op_add, op_clip, op_divide, op_fma, op_multiply, op_pow, op_subtract)
 from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device, common_shape,
-                         fill_operand, hold_without_gil, kind_order, promote_operands, read_number, read_operands,
-                         read_tensor, store_number)
+                         fill_operand, hold_without_gil, kind_order, order_as, promote_operands, read_number,
+                         read_operands, read_tensor, store_number)
 from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
                       engine_of, finish, loaded_engine, release_gil, set_launch)
 from .._core.scalars cimport integer_range, shown, store_exact
@@ -115,12 +115,14 @@ cdef int _check_exponent(const Operand* base, object exponent) except -1:
     return 0
 
 
-cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
-                    str func):
-    """The operand that results go to: a new tensor, which is returned, or `out`, which was read into `target`."""
+cdef Tensor _target(Operand* operands, int count, object out, int ndim, const int64_t* shape, int to, DLDevice device,
+                    bint saturate, str func):
+    """The operand that results go to, after the others: a new tensor, which is returned, or `out`, which was read."""
+    cdef Operand* target = &operands[count]
     cdef Tensor result
     if out is None:
         result = new_empty(ndim, shape, type_table[to].dtype, device, func)
+        order_as(operands, count, result)
         read_tensor(result, target)
         return result
     if type(out) is Tensor:
@@ -164,7 +166,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
             k = 0 if operands[0].number else 1
             if kind_order(operands[1 - k].type) != 2 or kind_order(operands[k].type) < 3:
                 return _compare_exactly(op, operands, k, objects[k], ndim, shape, out, device, engine, launch, func)
-    result = _target(target, out, ndim, shape, to, device, saturate, func)
+    result = _target(operands, count, out, ndim, shape, to, device, saturate, func)
     if saturate and _needs_real(operands, count, type, objects):
         _run_real(engine, launch, op, operands, count, objects, target, func)
     else:
@@ -243,7 +245,7 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
     if value.kind == REAL and isinstance(number, int):  # an integer of more than 64 bits
         rest = (number > value.re) - (number < value.re)
     plan = exact_comparison(mirrored_comparison(op) if k == 0 else op, tensor.type, value, rest)
-    result = _target(target, out, ndim, shape, type_bool, device, False, func)
+    result = _target(operands, 2, out, ndim, shape, type_bool, device, False, func)
     if plan.always >= 0:
         value.kind = UNSIGNED
         value.u = plan.always
