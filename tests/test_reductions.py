@@ -891,6 +891,61 @@ def test_extremes_of_any_number_of_rows(name, dtype):
             np.testing.assert_array_equal(getattr(dl, name)(a, axis=0).numpy(), getattr(np, name)(a, axis=0))
 
 
+def nearest_float32(exact):
+    """The float32 nearest to a fraction, half to even."""
+    near = np.float32(float(exact))
+    with np.errstate(over="ignore"):
+        around = [near, np.nextafter(near, np.float32(INF)), np.nextafter(near, np.float32(-INF))]
+    return min(around, key=lambda x: (abs(Fraction(float(x)) - exact), int(x.view("u4")) & 1)) + np.float32(0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 12, 31, 33, 48, 63, 64, 65, 255])
+def test_sums_and_means_of_few_float32_are_rounded_once(n):
+    rng = np.random.default_rng(n)
+    normal, columns = rng.standard_normal((n, 37)), 37
+    quarters = rng.integers(-40, 40, (n, columns)) / 4
+    wide = normal * 2.0 ** rng.integers(-140, 100, (n, columns))  # subnormal ones too, and no plain sum is exact
+    tiny = rng.integers(-5, 6, (n, columns)) * 2.0**-149
+    for values in (normal, quarters, wide, tiny, normal * 2.0**-130):
+        x = values.astype("f4")
+        exact = [sum(map(Fraction, column)) for column in x.astype("f8").T.tolist()]
+        for made in (dl.sum(x, axis=0), dl.sum(x.T.copy(), axis=1), dl.sum(x[::-1], axis=0)):
+            assert made.tolist() == [nearest_float32(total) for total in exact]
+        for made in (dl.mean(x, axis=0), dl.mean(x.T.copy(), axis=-1)):
+            assert made.tolist() == [nearest_float32(total / n) for total in exact]
+        pairs = dl.sum((x + 1j * x[:, ::-1]).astype("c8"), axis=0)
+        assert pairs.tolist() == [
+            complex(nearest_float32(a), nearest_float32(b)) for a, b in zip(exact, exact[::-1], strict=True)
+        ]
+        out = dl.empty((2 * columns,), dtype="float32")[::2]
+        assert dl.sum(x, axis=0, out=out).tolist() == dl.sum(x, axis=0).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("n", [2, 3, 6, 12])
+def test_means_of_few_numbers_between_two_of_a_narrow_dtype(n, dtype):
+    """Of small integers many means lie in the middle of two numbers of 8 bits."""
+    x = np.random.default_rng(n).integers(0, 1000 if dtype == "float64" else 250, (n, 200)).astype("f4")
+    wanted = dl.asarray([float(Fraction(int(total), n)) for total in x.sum(0)], dtype="float64")
+    made = dl.mean(dl.astype(dl.asarray(x), dtype), axis=0)
+    if dtype != "bfloat16" or n in (2, 6):
+        assert made.tolist() == dl.astype(wanted, dtype).tolist()
+    assert dl.mean(dl.asarray(x), axis=0, dtype="float64").tolist() == wanted.tolist()
+
+
+def test_few_elements_that_are_not_finite():
+    x = np.zeros((3, 40), "f4")
+    x[0, 3], x[1, 3], x[0, 5], x[2, 7] = np.inf, -np.inf, np.inf, np.nan
+    for function in (dl.sum, dl.mean):
+        np.testing.assert_array_equal(
+            function(x, axis=0).numpy()[[3, 5, 7, 8]], np.array([np.nan, np.inf, np.nan, 0], "f4")
+        )
+    large = np.full((3, 40), 3e38, "f4")
+    assert set(dl.sum(large, axis=0).tolist()) == {INF}
+    assert set(dl.mean(large, axis=0).tolist()) == {float(np.float32(3e38))}
+    assert not np.signbit(dl.sum(np.full((2, 40), -0.0, "f4"), axis=0).numpy()).any()
+
+
 def test_sums_of_rows_of_any_span_are_exact_in_every_group_of_rows():
     rng = np.random.default_rng(12)
     for rows, columns in [(7, 33), (8, 16), (9, 1100), (64, 17), (71, 64), (200, 1025)]:

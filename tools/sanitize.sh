@@ -18,7 +18,7 @@ PATH="$venv/bin:$PATH" "$python" -m pip install -q --disable-pip-version-check -
     -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
     -Csetup-args=-Dcpp_args=-fno-sanitize-recover=undefined .
 # Not tests/opaque and the rest of tests/cuda, which build sanitized programs of their own, nor tests/conformance, whose
-# planted defects break what a sanitizer guards.
+# planted defects break what a sanitizer guards, nor tests with other packages.
 libraries="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
 run() { # more of ASAN_OPTIONS, arguments of Python
     options=$1
@@ -39,7 +39,8 @@ if [ "${2:-tests}" = stress ]; then
     echo "sanitize: the calls passed under AddressSanitizer and UndefinedBehaviorSanitizer"
     exit
 fi
-sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance
+sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions \
+    --ignore tests/distributed --ignore tests/clients
 # The host driver carries a C++ library of its own: strings made there are freed by the system's.
 sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py \
     tests/cuda/test_cuda_public_api.py

@@ -430,7 +430,32 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
   }
 }
 
+template <class R>
+bool end_plain(const double* sums, int64_t n, int64_t count, R* out) {
+  if ((count & (count - 1)) == 0) {  // the quotients are exact
+    const double each = 1 / double(count);
+    for (int64_t c = 0; c < n; ++c) out[c] = from<R>(sums[c] * each + 0.0);
+    return true;
+  }
+  if constexpr (is_same<R, float>::value)
+    if (kernels().reduce->round_means(out, sums, n, double(count))) return true;
+  for (int64_t c = 0; c < n; ++c)
+    if (!round_mean(State{sums[c], 0, 0}, double(count), out + c)) return false;
+  return true;
+}
+
 }  // namespace
+
+bool end_plain_sums(const ReducePass& pass, const double* sums, int64_t n, void* results) {
+  const int64_t count = pass.end == End::mean ? pass.reduced_count : 1;
+  switch (pass.result) {
+    case type_float16: return end_plain(sums, n, count, static_cast<float16*>(results));
+    case type_bfloat16: return end_plain(sums, n, count, static_cast<bfloat16*>(results));
+    case type_float32:
+    case type_complex64: return end_plain(sums, n, count, static_cast<float*>(results));
+    default: return end_plain(sums, n, count, static_cast<double*>(results));
+  }
+}
 
 void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
                  void* results) {

@@ -37,7 +37,13 @@ typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
 // product is not finite.
 typedef void (*terms_t)(double* products, double* rests, const void* a, const void* b, int64_t n);
 
+// Sums of n columns, or of `rows` rows, of float32 in float64. False if they may not be exact.
+typedef bool (*plain_sums_t)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
+
 struct ReduceKernels {
+  plain_sums_t column_sums, row_sums;
+  // Exact sums divided by `count`, below 2^20, rounded once. False, with nothing that counts written, near subnormal results.
+  bool (*round_means)(float* out, const double* sums, int64_t n, double count);
   Reducer reducers[reduction_body_count][computed_types];
   sum_again_t sums_again[computed_types];  // of float32, float64, complex64, complex128
   terms_t terms[computed_types];  // of float32 and float64

@@ -99,6 +99,10 @@ typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t fi
 void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context);
 
+// Ends n sums that are exact in float64, as end_results() does states. False, with nothing that counts written, where a mean lies
+// too near the middle of two values.
+bool end_plain_sums(const ReducePass& pass, const double* sums, int64_t n, void* results);
+
 // Computes all results of a pass. Fails for want of memory only.
 Status run_pass(const ReducePass& pass);
 

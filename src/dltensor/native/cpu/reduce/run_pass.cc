@@ -22,6 +22,7 @@ constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
 constexpr int64_t strip_columns = 1024, turned_columns = 128;  // the elements of so many results fit into the first cache
 constexpr int64_t least_each = 32;  // shorter rows are transposed
+constexpr int64_t most_plain = 64, most_plain_each = 256;  // elements of one result, of which a plain sum is mostly exact
 constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 // ---- staging
@@ -284,6 +285,36 @@ void end_unit(const Work& work, const Unit& unit, void* states, Stage* stage) {
   write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
 }
 
+bool takes_plain_sums(const ReducePass& pass) {
+  const int64_t most = pass.turns && pass.pipeline.count == 0 && pass.reducer->parts == 1 ? most_plain_each : most_plain;
+  return (pass.end == End::sum || pass.end == End::mean) && (pass.type == type_float32 || pass.type == type_complex64) &&
+         pass.columns && pass.mask == nullptr && pass.factor == nullptr && pass.initial_type < 0 && pass.reduced_ndim == 1 &&
+         pass.reduced_count > 0 && pass.reduced_count <= most;
+}
+// Results of few elements, without states. False, with nothing done, where a plain sum may not be exact.
+bool reduce_plainly(const ReducePass& pass, const Unit& unit, Stage* stage) {
+  const int parts = pass.reducer->parts;
+  const Axis& inner = pass.reduced[0];
+  const char* const from = pass.in + unit.where.at.in;
+  const ReduceKernels& sums_of = *pass.kernels->reduce;
+  double sums[2 * strip_columns];
+  if (is_direct(pass, unit.where.step.in)) {
+    if (!sums_of.column_sums(sums, from, inner.step.in, inner.size, unit.n * parts)) return false;
+  } else if (!pass.turns) {
+    return false;
+  } else if (parts == 1 && pass.pipeline.count == 0 && inner.size >= least_each) {
+    if (!sums_of.row_sums(sums, from, unit.where.step.in, unit.n, inner.size)) return false;
+  } else {
+    if (unit.n * inner.size > staged_count) return false;
+    const char* const tile = turned(pass, unit.where.at, inner.step, unit.where.step, unit.n, inner.size, stage);
+    if (!sums_of.column_sums(sums, tile, unit.n * pass.width, inner.size, unit.n * parts)) return false;
+  }
+  alignas(64) char results[strip_columns * 16];
+  if (!end_plain_sums(pass, sums, unit.n * parts, results)) return false;
+  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
+  return true;
+}
+
 void run_task(void* context, int64_t number) {
   const Work& work = *static_cast<const Work*>(context);
   const ReducePass& pass = *work.pass;
@@ -297,8 +328,11 @@ void run_task(void* context, int64_t number) {
   }
   alignas(64) char states[state_bytes];
   const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
+  bool plain = takes_plain_sums(pass);
   for (int64_t k = first; k < last; ++k) {
     const Unit unit = unit_of(work, k);
+    plain = plain && reduce_plainly(pass, unit, &stage);
+    if (plain) continue;
     reduce_unit(work, unit, 0, pass.reduced_count, states, &stage);
     end_unit(work, unit, states, &stage);
   }

@@ -81,21 +81,45 @@ void deposit_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes,
     for (int64_t c = wide_end; c < n; ++c) deposit_column(w, capacity, c, double(element<T>(row(r), c)));
 }
 
-template <int ROWS>
-DLT_FN void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes, int64_t n) {
+// Sums of ROWS rows, `first` instead of what is in `sums`.
+template <int ROWS, bool first>
+void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes, int64_t n) {
   Span local = *exponents;
-  for (int64_t c = 0; c < n; c += Span::lanes) {
-    V x = load(sums + c), y = load(sums + c + lanes);
+  const auto row = [&](int r) { return reinterpret_cast<const float*>(from + r * row_bytes); };
+  int64_t c = 0;
+  for (; c + Span::lanes <= n; c += Span::lanes) {
+    V x = -V{}, y = -V{};
+    if constexpr (!first) x = load(sums + c), y = load(sums + c + lanes);
     for (int r = 0; r < ROWS; ++r) {
-      const float* const row = reinterpret_cast<const float*>(from + r * row_bytes) + c;
-      x += load(row);
-      y += load(row + lanes);
-      local.deposit(row);
+      x += load(row(r) + c);
+      y += load(row(r) + c + lanes);
+      local.deposit(row(r) + c);
     }
     save(sums + c, x);
     save(sums + c + lanes, y);
   }
+  for (int r = 0; c < n && r < ROWS; ++r) {
+    float rest[Span::lanes];
+    for (int k = 0; k < Span::lanes; ++k) rest[k] = c + k < n ? element<float>(row(r), c + k) : -0.0f;
+    local.deposit(rest);
+    for (int64_t k = c; k < n; ++k) sums[k] = (first && r == 0 ? -0.0 : sums[k]) + double(rest[k - c]);
+  }
   *exponents = local;
+}
+
+// Rows of floats are added plainly, and the span of their exponents says afterwards whether that was exact.
+bool column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  static_assert(rows_together == 8);
+  static constexpr decltype(&add_rows<1, true>) begin[] = {add_rows<1, true>, add_rows<2, true>, add_rows<3, true>,
+                                                           add_rows<4, true>, add_rows<5, true>, add_rows<6, true>,
+                                                           add_rows<7, true>, add_rows<8, true>};
+  const char* const from = static_cast<const char*>(a);
+  Span exponents;
+  exponents.clear();
+  int64_t r = (rows - 1) % rows_together + 1;
+  begin[r - 1](sums, &exponents, from, row_bytes, n);
+  for (; r < rows; r += rows_together) add_rows<rows_together, false>(sums, &exponents, from + r * row_bytes, row_bytes, n);
+  return exponents.span() <= spare_bits - log2_above(rows);
 }
 
 template <class T>
@@ -107,63 +131,56 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   constexpr int64_t block = 64, strip = 1024;
   double sums[strip];
   for (int64_t first = 0; first < n; first += strip) {
-    const int64_t end = n - first < strip ? n : first + strip, wide_end = first + (end - first) / Span::lanes * Span::lanes;
+    const int64_t count = n - first < strip ? n - first : strip, wide_end = count / lanes * lanes;
     for (int64_t r = 0; r < rows; r += block) {
-      const int64_t count = rows - r < block ? rows - r : block;
-      const char* const rows_at = from + r * row_bytes;
-      deposit_rows<float>(w, capacity, rows_at, row_bytes, count, wide_end, end);
-      if (wide_end == first) continue;
-      Span exponents;
-      exponents.clear();
-      for (int64_t c = 0; c < wide_end - first; ++c) sums[c] = 0.0;
-      int64_t k = 0;
-      for (; k + rows_together <= count; k += rows_together)
-        add_rows<rows_together>(sums, &exponents, rows_at + k * row_bytes + 4 * first, row_bytes, wide_end - first);
-      for (; k < count; ++k) add_rows<1>(sums, &exponents, rows_at + k * row_bytes + 4 * first, row_bytes, wide_end - first);
-      if (exponents.span() > spare_bits - log2_above(count)) {
-        deposit_rows<float>(w, capacity, rows_at, row_bytes, count, first, wide_end);
+      const int64_t rows_now = rows - r < block ? rows - r : block;
+      const char* const at = from + r * row_bytes;
+      if (!column_sums(sums, at + 4 * first, row_bytes, rows_now, count)) {
+        deposit_rows<float>(w, capacity, at, row_bytes, rows_now, first, first + count);
         continue;
       }
-      for (int64_t c = 0; c < wide_end - first; c += lanes) deposit_columns(w, capacity, first + c, load(sums + c));
+      for (int64_t c = 0; c < wide_end; c += lanes) deposit_columns(w, capacity, first + c, load(sums + c));
+      for (int64_t c = wide_end; c < count; ++c) deposit_column(w, capacity, first + c, sums[c]);
     }
   }
 }
 
-// Rows of floats are added plainly, and the span of the exponents of some rows together says afterwards whether that was exact.
+bool row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  Span exponents;
+  exponents.clear();
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* const p = reinterpret_cast<const float*>(static_cast<const char*>(a) + r * row_bytes);
+    V x = -V{}, y = -V{};
+    int64_t c = 0;
+    for (; c + Span::lanes <= n; c += Span::lanes) {
+      x += load(p + c);
+      y += load(p + c + lanes);
+      exponents.deposit(p + c);
+    }
+    if (c < n) {
+      float rest[Span::lanes];
+      for (int k = 0; k < Span::lanes; ++k) rest[k] = c + k < n ? element<float>(p, c + k) : -0.0f;
+      x += load(rest);
+      y += load(rest + lanes);
+      exponents.deposit(rest);
+    }
+    double last[lanes];
+    save(last, x + y);
+    for (int half = lanes / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; ++j) last[j] += last[j + half];
+    sums[r] = last[0];
+  }
+  return exponents.span() <= spare_bits - log2_above(n);
+}
+
 void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   auto* const w = static_cast<double*>(states);
   constexpr int64_t block = 64;
   alignas(64) double sums[block];
   for (int64_t first = 0; first < rows; first += block) {
     const int64_t count = rows - first < block ? rows - first : block;
-    const auto row = [&](int64_t r) {
-      return reinterpret_cast<const float*>(static_cast<const char*>(a) + (first + r) * row_bytes);
-    };
-    Span exponents;
-    exponents.clear();
-    for (int64_t r = 0; r < count; ++r) {
-      const float* const p = row(r);
-      V x = -V{}, y = -V{};
-      int64_t c = 0;
-      for (; c + Span::lanes <= n; c += Span::lanes) {
-        x += load(p + c);
-        y += load(p + c + lanes);
-        exponents.deposit(p + c);
-      }
-      if (c < n) {
-        float rest[Span::lanes];
-        for (int k = 0; k < Span::lanes; ++k) rest[k] = c + k < n ? element<float>(p, c + k) : -0.0f;
-        x += load(rest);
-        y += load(rest + lanes);
-        exponents.deposit(rest);
-      }
-      double last[lanes];
-      save(last, x + y);
-      for (int half = lanes / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; ++j) last[j] += last[j + half];
-      sums[r] = last[0];
-    }
-    const bool is_exact = exponents.span() <= spare_bits - log2_above(n);
+    const char* const at = static_cast<const char*>(a) + first * row_bytes;
+    const bool is_exact = row_sums(sums, at, row_bytes, count, n);
     const int64_t wide_end = is_exact ? count / lanes * lanes : 0;
     for (int64_t r = 0; r < wide_end; r += lanes) deposit_columns(w, capacity, first + r, load(sums + r));
     for (int64_t r = wide_end; r < count; ++r) {
@@ -171,12 +188,29 @@ void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
         deposit_column(w, capacity, first + r, sums[r]);
         continue;
       }
-      double* const at = w + first + r;
-      double local[words] = {at[0], at[capacity], at[2 * capacity]};
-      run_exact<float, 1>(local, row(r), n, 0, nullptr);
-      for (int m = 0; m < words; ++m) at[m * capacity] = local[m];
+      double* const state = w + first + r;
+      double local[words] = {state[0], state[capacity], state[2 * capacity]};
+      run_exact<float, 1>(local, at + r * row_bytes, n, 0, nullptr);
+      for (int m = 0; m < words; ++m) state[m * capacity] = local[m];
     }
   }
+}
+
+// Of few elements many means lie just between two floats. The middle is a number of 25 bits, of which the product with `count` is
+// exact: the difference to the sum decides.
+bool round_means(float* out, const double* sums, int64_t n, double count) {
+  const double each = 1 / count;
+  uint64_t unknown = 0;
+  for (int64_t c = 0; c < n; ++c) {
+    const double mean = sums[c] * each, size = magnitude_of(mean), margin = size * 0x1p-51;
+    const float up = float(mean + margin), down = float(mean - margin);
+    const double middle = bits_as<double>((bits_as<uint64_t>(mean) + (uint64_t(1) << 27)) & ~((uint64_t(1) << 28) - 1));
+    const double over = sums[c] - middle * count;
+    const float at_middle = float(middle), beside = over < 0 ? down : at_middle, nearest = over > 0 ? up : beside;
+    out[c] = up == down ? up : nearest;
+    unknown |= size < 0x1p-125 && up != down;
+  }
+  return !unknown;
 }
 
 template <class T>
@@ -192,6 +226,9 @@ void fill(ReduceKernels* kernels, int type, int complex_type) {
 }  // namespace
 
 void fill_exact_sums(ReduceKernels* kernels) {
+  kernels->column_sums = column_sums;
+  kernels->row_sums = row_sums;
+  kernels->round_means = round_means;
   fill<float>(kernels, type_float32, type_complex64);
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
