@@ -182,6 +182,8 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   set_axes(pass, inputs, axes, out, in_order[choice.body]);
   set_identity(pass, choice.body);
   pass->body = choice.body;
+  pass->root = false;
+  pass->correction = 0;
   pass->initial_type = -1;
   pass->counts = nullptr;
   pass->centers = nullptr;
@@ -261,8 +263,6 @@ Status sum_products(int type, const DLTensor& a, const DLTensor& b, uint64_t axe
   if (!status.ok()) return status;
   pass.terms = is_float ? pass.kernels->reduce->terms[converted] : nullptr;
   pass.with_rests = type == type_float64;
-  pass.root = false;
-  pass.correction = 0;
   return run_pass(pass);
 }
 
