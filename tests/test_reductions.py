@@ -921,6 +921,37 @@ def test_sums_and_means_of_few_float32_are_rounded_once(n):
         assert dl.sum(x, axis=0, out=out).tolist() == dl.sum(x, axis=0).tolist()
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 16, 33, 64])
+def test_sums_and_means_of_few_float64_are_rounded_once(n):
+    rng = np.random.default_rng(n)
+    normal = rng.standard_normal((n, 131))
+    halves = rng.integers(2**52, 2**53, (n, 131)).astype("f8")  # most means are ties
+    wide = normal * 2.0 ** rng.integers(-1000, 900, (n, 131))
+    for x in (normal, halves, wide, rng.integers(-5, 6, (n, 131)) * 2.0**-1074, np.zeros((n, 131))):
+        columns = x.T.tolist()
+        for made in (dl.sum(x, axis=0), dl.sum(x.T.copy(), axis=1)):
+            assert made.tolist() == list(map(math.fsum, columns))
+        exact = [float(sum(map(Fraction, column)) / n) for column in columns]
+        for made in (dl.mean(x, axis=0), dl.mean(x.T.copy(), axis=1)):
+            assert made.tolist() == exact
+    x = normal.copy()
+    x[0, 3], x[-1, 5], x[0, 7] = np.inf, np.nan, 1.7e308
+    made, everything = dl.sum(x, axis=0), np.ones(x.shape, bool)
+    assert made.tobytes() == dl.sum(x, axis=0, where=everything).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 7, 15, 16, 17, 31, 100, 256, 257])
+def test_products_of_few_elements_have_the_bits_of_those_under_a_mask(n, dtype):
+    x = (np.random.default_rng(n).standard_normal((n, 53)) * 1.5).astype(dtype)
+    x[0, 1], x[-1, 2], x[0, 3] = np.inf, np.nan, 0
+    everything = np.ones(x.shape, bool)
+    expected = dl.prod(x, axis=0, where=everything).tobytes()
+    assert dl.prod(x, axis=0).tobytes() == expected
+    assert dl.prod(x.T.copy(), axis=1).tobytes() == expected
+    assert dl.prod(np.asfortranarray(x), axis=0).tobytes() == expected
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("n", [2, 3, 6, 12])
 def test_means_of_few_numbers_between_two_of_a_narrow_dtype(n, dtype):

@@ -5,6 +5,7 @@
 
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/reduce/reduce_pass.h"
+#include "native/cpu/reduce/round_states.h"
 #include "native/ops/reduce/finalize.h"
 #include "native/ops/elementwise/saturating.h"
 
@@ -102,9 +103,6 @@ Reading reading(const OneResult& one, int part) {
 
 // ---- sums and means
 
-struct State {
-  double above, below, error;
-};
 State state_at(const void* states, int64_t capacity, int64_t c, int sum) {
   const double* const w = static_cast<const double*>(states) + sum * words * capacity + c;
   return {w[high * capacity], w[low * capacity], w[bound * capacity]};
@@ -113,37 +111,6 @@ State state_at(const void* states, int64_t capacity, int64_t c, int sum) {
 int64_t count_of(const OneResult& one) {
   const ReducePass& pass = *one.pass;
   return pass.counts != nullptr ? pass.counts[one.index] : pass.reduced_count;
-}
-
-template <class R>
-bool round_state(const State& s, R* out) {
-  return round_sum(s.above, s.below, s.error, out);
-}
-
-// The quotient where it has 106 bits at most. Of few elements many means lie just between two floats, where any bound would leave
-// both.
-bool divide_exactly(const State& s, double divisor, State* out) {
-  if (s.error != 0) return false;
-  const Pair sum = exact_sum(s.above, s.below);
-  const double first = sum.high / divisor, size = magnitude_of(first);
-  if (!(size > 0x1p-900 && size < 0x1p1000)) return false;
-  const Pair rest = exact_sum(fused(-first, divisor, sum.high), sum.low);
-  const double second = rest.high / divisor;
-  *out = {first, second, 0};
-  return rest.low == 0 && fused(-second, divisor, rest.high) == 0;
-}
-
-// The state of a sum divided by the number of elements, rounded once.
-template <class R>
-bool round_mean(const State& s, double count, R* out) {
-  if (s.below == 0 && s.error == 0 && s.above == 0) return *out = from<R>(0.0), true;
-  if (!ops::isfinite(s.above) || !ops::isfinite(s.below)) return false;
-  const double sum = s.above + s.below;
-  if (sum > 0 ? round_roughly(sum, s.error, count, false, out) : round_roughly(-sum, s.error, -count, false, out)) return true;
-  Quotient q;
-  if (divide(s.above, s.below, s.error, count, &q) && round_sum(q.above, q.below, q.error, out)) return true;
-  State exact;
-  return divide_exactly(s, count, &exact) && round_state(exact, out);
 }
 
 struct SumAgain {
@@ -430,32 +397,7 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
   }
 }
 
-template <class R>
-bool end_plain(const double* sums, int64_t n, int64_t count, R* out) {
-  if ((count & (count - 1)) == 0) {  // the quotients are exact
-    const double each = 1 / double(count);
-    for (int64_t c = 0; c < n; ++c) out[c] = from<R>(sums[c] * each + 0.0);
-    return true;
-  }
-  if constexpr (is_same<R, float>::value)
-    if (kernels().reduce->round_means(out, sums, n, double(count))) return true;
-  for (int64_t c = 0; c < n; ++c)
-    if (!round_mean(State{sums[c], 0, 0}, double(count), out + c)) return false;
-  return true;
-}
-
 }  // namespace
-
-bool end_plain_sums(const ReducePass& pass, const double* sums, int64_t n, void* results) {
-  const int64_t count = pass.end == End::mean ? pass.reduced_count : 1;
-  switch (pass.result) {
-    case type_float16: return end_plain(sums, n, count, static_cast<float16*>(results));
-    case type_bfloat16: return end_plain(sums, n, count, static_cast<bfloat16*>(results));
-    case type_float32:
-    case type_complex64: return end_plain(sums, n, count, static_cast<float*>(results));
-    default: return end_plain(sums, n, count, static_cast<double*>(results));
-  }
-}
 
 void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
                  void* results) {

@@ -37,13 +37,23 @@ typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
 // product is not finite.
 typedef void (*terms_t)(double* products, double* rests, const void* a, const void* b, int64_t n);
 
-// Sums of n columns, or of `rows` rows, of float32 in float64. False if they may not be exact.
+// Loops over few elements for each result, which lie in rows of n columns.
 typedef bool (*plain_sums_t)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
-
-struct ReduceKernels {
+struct FewKernels {
+  // Sums of n columns, or of `rows` rows, of float32 in float64. False if they may not be exact.
   plain_sums_t column_sums, row_sums;
   // Exact sums divided by `count`, below 2^20, rounded once. False, with nothing that counts written, near subnormal results.
   bool (*round_means)(float* out, const double* sums, int64_t n, double count);
+  // Sums of n columns of float64, at most 64, divided by `count` and rounded once, and their states, words of which are `capacity`
+  // apart. Returns a bit for each column that is not decided, of which `out` does not count.
+  uint64_t (*rounded_columns)(double* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
+                              int64_t n, double count);
+  // Products of n columns of float32, and of float64, in the order of reductions.h: at most 4096 rows.
+  void (*column_products[2])(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
+};
+
+struct ReduceKernels {
+  FewKernels few;
   Reducer reducers[reduction_body_count][computed_types];
   sum_again_t sums_again[computed_types];  // of float32, float64, complex64, complex128
   terms_t terms[computed_types];  // of float32 and float64

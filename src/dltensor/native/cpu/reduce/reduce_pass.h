@@ -99,9 +99,16 @@ typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t fi
 void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context);
 
-// Ends n sums that are exact in float64, as end_results() does states. False, with nothing that counts written, where a mean lies
-// too near the middle of two values.
-bool end_plain_sums(const ReducePass& pass, const double* sums, int64_t n, void* results);
+// Elements of n results, `step` apart, in rows that are `row` apart: transposed, and in the pass's type. Of sums of products,
+// these and their rests.
+const char* turned(const ReducePass& pass, const Place& from, const Place& row, const Place& step, int64_t n, int64_t rows,
+                   Stage* stage);
+
+// Results of few elements, without states. `reduce_few` returns false, with nothing that counts in `results`, where it cannot
+// tell how one is rounded.
+bool takes_few(const ReducePass& pass);
+bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage);
+inline constexpr int64_t strip_columns = 1024;  // the results that are reduced together, at most
 
 // Computes all results of a pass. Fails for want of memory only.
 Status run_pass(const ReducePass& pass);

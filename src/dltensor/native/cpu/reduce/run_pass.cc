@@ -20,9 +20,8 @@ namespace {
 constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
-constexpr int64_t strip_columns = 1024, turned_columns = 128;  // the elements of so many results fit into the first cache
+constexpr int64_t turned_columns = 128;  // the elements of so many results fit into the first cache
 constexpr int64_t least_each = 32;  // shorter rows are transposed
-constexpr int64_t most_plain = 64, most_plain_each = 256;  // elements of one result, of which a plain sum is mostly exact
 constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 // ---- staging
@@ -77,8 +76,18 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
   return stage->moved;
 }
 
-// Elements of n results, `step` apart, in rows that are `row` apart: transposed, and in the pass's type. Of sums of products,
-// these and their rests.
+// The place of element `index` of the reduced axes but the last `inner` ones.
+Place place_of(const Axis* axes, int ndim, int64_t index) {
+  Place place;
+  for (int d = ndim - 1; d >= 0; --d) {
+    place = place + index % axes[d].size * axes[d].step;
+    index /= axes[d].size;
+  }
+  return place;
+}
+
+}  // namespace
+
 const char* turned(const ReducePass& pass, const Place& from, const Place& row, const Place& step, int64_t n, int64_t rows,
                    Stage* stage) {
   const int64_t width = pass.in_width, by_width = pass.factor_width;
@@ -92,18 +101,6 @@ const char* turned(const ReducePass& pass, const Place& from, const Place& row, 
                                  stage->factor[1], stage->factor[2]);
   return multiplied(pass, tile, by, n * rows, stage);
 }
-
-// The place of element `index` of the reduced axes but the last `inner` ones.
-Place place_of(const Axis* axes, int ndim, int64_t index) {
-  Place place;
-  for (int d = ndim - 1; d >= 0; --d) {
-    place = place + index % axes[d].size * axes[d].step;
-    index /= axes[d].size;
-  }
-  return place;
-}
-
-}  // namespace
 
 void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context) {
@@ -209,6 +206,15 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
         if (pass.factor != nullptr && pass.with_rests)
           pass.reducer->rows(states, capacity, stage->rests, n * pass.width, count, n * parts, at + r, centers);
       }
+    } else if (pass.mask == nullptr && pass.factor == nullptr && pass.pipeline.count == 1 && where.step.in == pass.in_width) {
+      const int64_t most = staged_count / n;
+      for (int64_t r = 0; r < rows; r += most) {
+        const int64_t count = smaller(most, rows - r);
+        for (int64_t k = 0; k < count; ++k)
+          pass.pipeline.loops[0](stage->moved + k * n * pass.width, pass.in + from.in + (r + k) * inner.step.in, nullptr,
+                                 nullptr, n, 0);
+        pass.reducer->rows(states, capacity, stage->moved, n * pass.width, count, n * parts, at + r, centers);
+      }
     } else {
       for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
     }
@@ -276,43 +282,17 @@ void take_initial(const Work& work, const Unit& unit, void* states) {
     pass.reducer->join(static_cast<char*>(states) + c * parts * pass.reducer->width, capacity, one, parts, parts);
 }
 
+void write_unit(const ReducePass& pass, const Unit& unit, const char* results, Stage* stage) {
+  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
+}
+
 void end_unit(const Work& work, const Unit& unit, void* states, Stage* stage) {
   const ReducePass& pass = *work.pass;
   const int64_t capacity = pass.columns ? work.strip * pass.reducer->parts : pass.reducer->parts;
   take_initial(work, unit, states);
   alignas(64) char results[strip_columns * 16];
   end_results(pass, states, capacity, unit.n, unit.where, stage, results);
-  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
-}
-
-bool takes_plain_sums(const ReducePass& pass) {
-  const int64_t most = pass.turns && pass.pipeline.count == 0 && pass.reducer->parts == 1 ? most_plain_each : most_plain;
-  return (pass.end == End::sum || pass.end == End::mean) && (pass.type == type_float32 || pass.type == type_complex64) &&
-         pass.columns && pass.mask == nullptr && pass.factor == nullptr && pass.initial_type < 0 && pass.reduced_ndim == 1 &&
-         pass.reduced_count > 0 && pass.reduced_count <= most;
-}
-// Results of few elements, without states. False, with nothing done, where a plain sum may not be exact.
-bool reduce_plainly(const ReducePass& pass, const Unit& unit, Stage* stage) {
-  const int parts = pass.reducer->parts;
-  const Axis& inner = pass.reduced[0];
-  const char* const from = pass.in + unit.where.at.in;
-  const ReduceKernels& sums_of = *pass.kernels->reduce;
-  double sums[2 * strip_columns];
-  if (is_direct(pass, unit.where.step.in)) {
-    if (!sums_of.column_sums(sums, from, inner.step.in, inner.size, unit.n * parts)) return false;
-  } else if (!pass.turns) {
-    return false;
-  } else if (parts == 1 && pass.pipeline.count == 0 && inner.size >= least_each) {
-    if (!sums_of.row_sums(sums, from, unit.where.step.in, unit.n, inner.size)) return false;
-  } else {
-    if (unit.n * inner.size > staged_count) return false;
-    const char* const tile = turned(pass, unit.where.at, inner.step, unit.where.step, unit.n, inner.size, stage);
-    if (!sums_of.column_sums(sums, tile, unit.n * pass.width, inner.size, unit.n * parts)) return false;
-  }
-  alignas(64) char results[strip_columns * 16];
-  if (!end_plain_sums(pass, sums, unit.n * parts, results)) return false;
-  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
-  return true;
+  write_unit(pass, unit, results, stage);
 }
 
 void run_task(void* context, int64_t number) {
@@ -328,11 +308,15 @@ void run_task(void* context, int64_t number) {
   }
   alignas(64) char states[state_bytes];
   const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
-  bool plain = takes_plain_sums(pass);
+  alignas(64) char results[strip_columns * 16];
+  bool few = takes_few(pass);
   for (int64_t k = first; k < last; ++k) {
     const Unit unit = unit_of(work, k);
-    plain = plain && reduce_plainly(pass, unit, &stage);
-    if (plain) continue;
+    few = few && reduce_few(pass, unit.where, unit.n, results, &stage);
+    if (few) {
+      write_unit(pass, unit, results, &stage);
+      continue;
+    }
     reduce_unit(work, unit, 0, pass.reduced_count, states, &stage);
     end_unit(work, unit, states, &stage);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of exact sums of floats, over runs and over rows.
+// The loops of exact sums of floats, over runs and over rows, and those of few elements for each result.
 #include "native/cpu/reduce/kernels/binned_sum.h"
 #include "native/cpu/reduce/kernels/two_sum_lanes.h"
+#include "native/ops/reduce/reductions.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -196,6 +197,8 @@ void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   }
 }
 
+// ---- few elements for each result: columns in registers, without states in memory
+
 // Of few elements many means lie just between two floats. The middle is a number of 25 bits, of which the product with `count` is
 // exact: the difference to the sum decides.
 bool round_means(float* out, const double* sums, int64_t n, double count) {
@@ -213,6 +216,83 @@ bool round_means(float* out, const double* sums, int64_t n, double count) {
   return !unknown;
 }
 
+// c - a * b, rounded once.
+DLT_FN V rest_of(V c, V a, V b) {
+#if defined(__AVX512F__)
+  return V(_mm512_fnmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
+#elif defined(__FMA__)
+  return V(_mm256_fnmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#else
+  for (int j = 0; j < lanes; ++j) c[j] = fused(-a[j], b[j], c[j]);
+  return c;
+#endif
+}
+
+// Sums of up to 64 columns of float64, divided by `count` and rounded once, and their states. Returns the columns that are not decided.
+uint64_t rounded_columns(double* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
+                         int64_t n, double count) {
+  const auto row = [&](int64_t r) { return reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes); };
+  const V divisor = V{} + count;
+  const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
+  const double each = 1 / count;
+  uint64_t unknown = 0;
+  int64_t c = 0;
+  for (; c + lanes <= n; c += lanes) {
+    TwoSum local{load(row(0) + c), V{}, V{}};
+    for (int64_t r = 1; r < rows; ++r) local.deposit(load(row(r) + c));
+    local.save_to(states + c, capacity);
+    V above = local.above, below = local.below, margin;
+    if (is_power) {
+      margin = local.lost * 2 + size_of(below) * 0x1p-52;
+      margin = local.lost == 0 ? V{} : margin;
+    } else {  // as divide()
+      const V sum = above + below, part = sum - above, rest = (above - (sum - part)) + (below - part);
+      above = sum / divisor;
+      below = (rest_of(sum, above, divisor) + rest) / divisor;
+      margin = local.lost * 2 / divisor + size_of(below) * 0x1p-50;
+    }
+    const V up = above + (below + margin), down = above + (below - margin), size = size_of(up);
+    save(out + c, (is_power ? up * each : up) + 0.0);
+    // Remainders, and quotients by a power of two, are exact in this range; infinities and NaN are added again.
+    integers known = (up == down) & (size < 0x1p900);
+    if (count != 1) known &= (size > 0x1p-900) | (local.above == 0 & local.below == 0 & local.lost == 0);
+    for (int j = 0; j < lanes; ++j) unknown |= uint64_t(~known[j] & 1) << (c + j);
+  }
+  for (; c < n; ++c) {
+    double local[words];
+    exact_sums::start(local);
+    for (int64_t r = 0; r < rows; ++r) put(local, element<double>(row(r), c));
+    for (int m = 0; m < words; ++m) states[m * capacity + c] = local[m];
+    unknown |= uint64_t(1) << c;
+  }
+  return unknown;
+}
+
+template <class T>
+void column_products(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  constexpr int width = 16, ordered = reductions::product_lanes;
+  const int64_t used = rows < ordered ? rows : ordered;
+  for (int64_t first = 0; first < n; first += width) {
+    const int64_t m = n - first < width ? n - first : width;
+    const auto value = [&](int64_t r, int64_t c) {
+      return double(element<T>(static_cast<const char*>(a) + r * row_bytes, first + c));
+    };
+    double lane[ordered][width];
+    const auto reduce = [&](int64_t columns) {
+      for (int64_t r = 0; r < used; ++r)
+        for (int64_t c = 0; c < columns; ++c) lane[r][c] = value(r, c);
+      for (int64_t r = used; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) lane[r % ordered][c] *= value(r, c);
+      for (int64_t half = ordered / 2; half > 0; half /= 2)
+        for (int64_t k = 0; k + half < used && k < half; ++k)
+          for (int64_t c = 0; c < columns; ++c) lane[k][c] *= lane[k + half][c];
+      for (int64_t c = 0; c < columns; ++c) out[first + c] = reductions::plain_nan(lane[0][c]);
+    };
+    if (m == width) reduce(width);
+    else reduce(m);
+  }
+}
+
 template <class T>
 void fill(ReduceKernels* kernels, int type, int complex_type) {
   Reducer* const sums = kernels->reducers[reduce_sums];
@@ -226,9 +306,13 @@ void fill(ReduceKernels* kernels, int type, int complex_type) {
 }  // namespace
 
 void fill_exact_sums(ReduceKernels* kernels) {
-  kernels->column_sums = column_sums;
-  kernels->row_sums = row_sums;
-  kernels->round_means = round_means;
+  FewKernels* const few = &kernels->few;
+  few->round_means = round_means;
+  few->rounded_columns = rounded_columns;
+  few->column_products[0] = column_products<float>;
+  few->column_products[1] = column_products<double>;
+  few->column_sums = column_sums;
+  few->row_sums = row_sums;
   fill<float>(kernels, type_float32, type_complex64);
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
