@@ -265,3 +265,19 @@ def test_the_methods_have_numpys_meaning(name, shape):
 def test_what_is_refused_says_why(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("n", range(1, 10))
+def test_short_lines_have_the_bits_of_long_ones(n, dtype):
+    x = dl.asarray(np.random.default_rng(n).standard_normal((2, 301, 40)) * 1e3).astype(dtype)
+    x[0, 3, 0], x[1, 5, 2], x[1, 6, 1] = float("nan"), float("inf"), -float("inf")
+    wanted = dl.cumulative_sum(x, axis=-1)[..., :n]
+    for part in (x[..., :n], x[..., :n].copy(), x.transpose(2, 0, 1).copy()[:n].transpose(1, 2, 0)):
+        assert dl.cumulative_sum(part, axis=-1).tobytes() == wanted.tobytes()
+    columns = dl.moveaxis(x[..., :n], -1, 1).copy()
+    assert dl.moveaxis(dl.cumulative_sum(columns, axis=1), 1, -1).tobytes() == wanted.tobytes()
+    out = dl.empty((2, n, 602), dtype=dtype)[:, :, ::2][..., :301]
+    assert dl.cumulative_sum(columns, axis=1, out=out).tobytes() == dl.moveaxis(wanted, -1, 1).tobytes()
+    target = columns.copy()
+    assert dl.cumulative_sum(target, axis=1, out=target).tobytes() == dl.moveaxis(wanted, -1, 1).tobytes()

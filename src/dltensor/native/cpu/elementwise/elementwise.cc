@@ -79,6 +79,7 @@ struct LoopBuilder {
 
   // The loop writes dtype number `type`; the result is then cast to the dtype of `out`.
   Status finish(const DLTensor& out, int type, int mode) {
+    if (type < 0) return undefined_for(type);
     loop_nest.loop_width = type_table[type].bytes;
     // Comparisons write 0 and 1, which a uint8 takes as they are.
     if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return success;

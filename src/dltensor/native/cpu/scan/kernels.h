@@ -13,7 +13,12 @@ typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const dou
 // Sums as that function does, of blocks of `scans::block` elements, one after the other in memory.
 typedef void (*block_sums_t)(double* sums, const void* in, int64_t blocks);
 
+// Running sums of `columns` lines of at most `scans::group` elements, as the first function gives them. Elements of one line lie in
+// n rows; pitches in bytes. `out` may be `in`.
+typedef void (*short_sums_t)(void* out, const void* in, int64_t columns, int64_t n, int64_t out_pitch, int64_t in_pitch);
+
 struct ScanKernels {
+  short_sums_t short_columns[computed_types];  // of float32 and float64
   running_sums_t running_sums[computed_types];  // of float32 and float64
   block_sums_t block_sums[computed_types];  // of the same
 };

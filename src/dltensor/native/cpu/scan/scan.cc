@@ -162,6 +162,21 @@ void sum_row(const Sums& all, int64_t row) {
   }
 }
 
+// Rows of one group at most, transposed.
+void sum_short_rows(const Sums& all, int type, int64_t first, int64_t last) {
+  constexpr int64_t at_once = 128;
+  alignas(64) char tile[at_once * scans::group * 8];
+  const Kernels& of = kernels();
+  for (int64_t r = first; r < last; r += at_once) {
+    const int64_t count = smaller(at_once, last - r), pitch = count * all.width;
+    of.copy->moves[width_index(all.width)](tile, pitch, all.width, all.in + r * all.in_pitch, all.width, all.in_pitch, all.n,
+                                           count);
+    of.scan->short_columns[type](tile, tile, count, all.n, pitch, pitch);
+    of.copy->moves[width_index(all.width)](all.out + r * all.out_pitch, all.out_pitch, all.width, tile, all.width, pitch, count,
+                                           all.n);
+  }
+}
+
 // The sums of blocks `from` to `to` of a row.
 void add_blocks(const Sums& all, int64_t from, int64_t to, double* sums) {
   const int64_t whole = smaller(to, all.n / block);
@@ -296,6 +311,12 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
   const bool is_apart = all.out + n * width <= all.in || all.in + n * width <= all.out;
   if (threads > 1 && rows == 1 && n >= share_awake_from && is_apart && in_succession()) return sum_two_parts(all);
   if (rows > 1 && rows * n >= share_from) all.rows_per_task = ceil_divide(chunk, n);
+  if (n <= scans::group && rows >= 8) {
+    return parallel(ceil_divide(rows, all.rows_per_task), [&](int64_t number) {
+      const int64_t first = number * all.rows_per_task;
+      sum_short_rows(all, type, first, smaller(first + all.rows_per_task, rows));
+    });
+  }
   each_row(rows, all.rows_per_task, [&](int64_t r) { sum_row(all, r); });
 }
 
@@ -395,6 +416,35 @@ bool sum_as_rows(const DLTensor& x, int axis, const DLTensor& out, int type) {
   return true;
 }
 
+// Short lines across the order of memory, whose neighbours are contiguous: false, with nothing done, where these are no such lines.
+bool sum_as_columns(const DLTensor& x, int axis, const DLTensor& out, int type) {
+  const int64_t n = x.shape[axis], width = type_table[type].bytes;
+  if (n > scans::group || axis == x.ndim - 1) return false;
+  int64_t shape[max_dims], in[max_dims], to[max_dims];
+  int dims = 0;
+  for (int d = 0; d < x.ndim; ++d)
+    if (d != axis) shape[dims] = x.shape[d], in[dims] = x.strides[d], to[dims++] = out.strides[d];
+  int64_t* const strides[] = {in, to};
+  dims = coalesce(dims, shape, 2, strides);
+  if (dims == 0 || dims > 2 || in[dims - 1] != 1 || to[dims - 1] != 1 || shape[dims - 1] < 8) return false;
+  const int64_t columns = shape[dims - 1], blocks = dims == 2 ? shape[0] : 1, parts = ceil_divide(columns, chunk / n);
+  const int64_t each = ceil_divide(columns, parts);
+  const bool is_large = numel(x.ndim, x.shape) >= share_from;
+  const auto task = [&](int64_t number) {
+    const int64_t b = number / parts, first = number % parts * each, count = smaller(each, columns - first);
+    if (count <= 0) return;
+    const auto at = [&](const void* data, const int64_t* step) {
+      return static_cast<char*>(const_cast<void*>(data)) + ((dims == 2 ? b * step[0] : 0) + first) * width;
+    };
+    kernels().scan->short_columns[type](at(out.data, to), at(x.data, in), count, n, out.strides[axis] * width,
+                                        x.strides[axis] * width);
+  };
+  if (is_large) parallel(blocks * parts, task);
+  else
+    for (int64_t k = 0; k < blocks * parts; ++k) task(k);
+  return true;
+}
+
 }  // namespace
 
 Status cpu::scan(Scan op, const EngineOperand& in, int axis, const EngineOperand& to_be, const LaunchContext&) noexcept {
@@ -413,7 +463,7 @@ Status cpu::scan(Scan op, const EngineOperand& in, int axis, const EngineOperand
   }
   if (numel(x.ndim, x.shape) == 0) return success;
   if (all.n > longest_line) return no_temporary();
-  if (all.direct && sum_as_rows(x, axis, out, to)) return success;
+  if (all.direct && (sum_as_rows(x, axis, out, to) || sum_as_columns(x, axis, out, to))) return success;
   if (numel(x.ndim, x.shape) >= few_elements && (x.strides[axis] != 1 || out.strides[axis] != 1))
     return scan_moved(all, x, axis, out);
   const DLTensor* outputs[] = {&out};

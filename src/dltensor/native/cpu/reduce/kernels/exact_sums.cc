@@ -255,7 +255,7 @@ uint64_t rounded_columns(double* out, double* states, int64_t capacity, const vo
     save(out + c, (is_power ? up * each : up) + 0.0);
     // Remainders, and quotients by a power of two, are exact in this range; infinities and NaN are added again.
     integers known = (up == down) & (size < 0x1p900);
-    if (count != 1) known &= (size > 0x1p-900) | (local.above == 0 & local.below == 0 & local.lost == 0);
+    if (count != 1) known &= (size > 0x1p-900) | ((local.above == 0) & (local.below == 0) & (local.lost == 0));
     for (int j = 0; j < lanes; ++j) unknown |= uint64_t(~known[j] & 1) << (c + j);
   }
   for (; c < n; ++c) {

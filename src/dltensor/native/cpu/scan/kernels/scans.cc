@@ -167,9 +167,53 @@ void block_sums(double* sums, const void* from, int64_t blocks) {
   for (; k < blocks; ++k) sums[k] = running_sums<T, false, true>(nullptr, in + k * scans::block, scans::block, nullptr);
 }
 
+// ---- lines of one group, one in each lane
+
+// As add_shifted() of all distances, of N elements of one line, or of as many lines as a register has lanes.
+template <int N, class Number>
+DLT_FN void add_before(Number* v) {
+#pragma GCC unroll 3
+  for (int distance = 1; distance < N; distance *= 2)
+#pragma GCC unroll 8
+    for (int i = N - 1; i >= distance; --i) v[i] = v[i - distance] + v[i];
+}
+
+template <class T, int N>
+void sum_short_columns(char* out, const char* in, int64_t columns, int64_t out_pitch, int64_t in_pitch) {
+  const V nan = V{} + __builtin_nan("");
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    V v[N];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) v[i] = load<T>(in + i * in_pitch + c * int64_t(sizeof(T)), 0);
+    add_before<N>(v);
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) save<T>(out + i * out_pitch + c * int64_t(sizeof(T)), 0, v[i] == v[i] ? v[i] : nan);
+  }
+  for (; c < columns; ++c) {
+    double v[N];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) v[i] = double(reinterpret_cast<const loose_t<T>*>(in + i * in_pitch)[c]);
+    add_before<N>(v);
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i)
+      reinterpret_cast<loose_t<T>*>(out + i * out_pitch)[c] = T(v[i] == v[i] ? v[i] : __builtin_nan(""));
+  }
+}
+
+template <class T>
+void sum_short(void* out, const void* in, int64_t columns, int64_t n, int64_t out_pitch, int64_t in_pitch) {
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    static constexpr void (*sums[])(char*, const char*, int64_t, int64_t, int64_t) = {sum_short_columns<T, I + 1>...};
+    sums[n - 1](static_cast<char*>(out), static_cast<const char*>(in), columns, out_pitch, in_pitch);
+  }(std::make_integer_sequence<int, group>{});
+}
+
 }  // namespace
 
 void fill_scans(ScanKernels* kernels) {
+  kernels->short_columns[type_float32] = sum_short<float>;
+  kernels->short_columns[type_float64] = sum_short<double>;
   kernels->running_sums[type_float32] = sum_block<float>;
   kernels->running_sums[type_float64] = sum_block<double>;
   kernels->block_sums[type_float32] = block_sums<float>;
