@@ -75,16 +75,24 @@ bool turns(const ReducePass& pass) {
   return pass.mask == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
          pass.reduced[pass.reduced_ndim - 1].step.in == pass.in_width && pass.kept[pass.kept_ndim - 1].step.in != pass.in_width;
 }
+// The same of runs that the body ends: registers hold many narrow elements, and places of extremes come slowly from them.
+int64_t short_plain_run(const ReducePass& pass) {
+  const bool is_float = type_table[pass.type].kind == Kind::real || type_table[pass.type].kind == Kind::complex;
+  const bool is_place = pass.body == reduce_first_largest || pass.body == reduce_first_smallest;
+  if ((pass.body == reduce_products && is_float) || (pass.width == 1 && (is_place || is_extreme(pass.body)))) return short_run;
+  return is_place ? 129 : pass.width >= 8 ? 25 : pass.width == 4 ? 57 : pass.width == 2 ? 97 : 129;
+}
 bool by_columns(const ReducePass& pass) {
   if (pass.kept_ndim == 0) return false;
   if (pass.reduced_ndim == 0) return true;
   const Axis &kept = pass.kept[pass.kept_ndim - 1], &run = pass.reduced[pass.reduced_ndim - 1];
   if (kept.step.in == 0) return false;
   if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
-  const int64_t longest = !turns(pass)                                                ? 16
-                          : pass.factor != nullptr                                    ? short_product_run
-                          : pass.reducer->each != nullptr && pass.pipeline.count == 0 ? short_each
-                                                                                      : short_run;
+  const int64_t longest = !turns(pass)                                                                ? 16
+                          : pass.factor != nullptr                                                    ? short_product_run
+                          : pass.reducer->each != nullptr && pass.pipeline.count == 0                 ? short_each
+                          : pass.end == End::plain && pass.kept_ndim == 1 && pass.pipeline.count == 0 ? short_plain_run(pass)
+                                                                                                      : short_run;
   return run.size < longest && kept.size >= few_results;
 }
 
@@ -179,9 +187,9 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   // A uint8 takes the 0 and 1 of bools as they are.
   const int to = find_type(out.dtype), last = result == type_bool && to == type_uint8 ? result : to;
   if (!find_pipeline_through(casts, pass->result, result, last, 0, &pass->out_pipeline)) return undefined_for(from);
+  pass->body = choice.body;
   set_axes(pass, inputs, axes, out, in_order[choice.body]);
   set_identity(pass, choice.body);
-  pass->body = choice.body;
   pass->root = false;
   pass->correction = 0;
   pass->initial_type = -1;

@@ -295,6 +295,28 @@ void end_unit(const Work& work, const Unit& unit, void* states, Stage* stage) {
   write_unit(pass, unit, results, stage);
 }
 
+// Returns whether each result is that of one run of elements where they lie, and ended by the body.
+bool takes_runs(const ReducePass& pass) {
+  return !pass.columns && pass.end == End::plain && pass.kept_ndim == 1 && pass.reduced_ndim == 1 && pass.centers == nullptr &&
+         pass.initial_type < 0 && is_direct(pass, pass.reduced[0].step.in);
+}
+void reduce_runs(const ReducePass& pass, int64_t first, int64_t last, Stage* stage) {
+  constexpr int64_t at_once = 128;
+  const Reducer& reducer = *pass.reducer;
+  const Axis& kept = pass.kept[0];
+  const int64_t width = type_table[pass.result].bytes;
+  alignas(64) char states[36 * 16], results[at_once * 16];
+  for (int64_t k = first; k < last; k += at_once) {
+    const int64_t count = smaller(at_once, last - k);
+    for (int64_t r = 0; r < count; ++r) {
+      reducer.start(states, reducer.parts, reducer.parts);
+      reducer.run(states, pass.in + (k + r) * kept.step.in, pass.reduced_count, 0, nullptr);
+      reducer.end(results + r * width, states, reducer.parts, 1);
+    }
+    write_results(pass, results, count, k * kept.out, kept.out, stage);
+  }
+}
+
 void run_task(void* context, int64_t number) {
   const Work& work = *static_cast<const Work*>(context);
   const ReducePass& pass = *work.pass;
@@ -308,6 +330,7 @@ void run_task(void* context, int64_t number) {
   }
   alignas(64) char states[state_bytes];
   const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
+  if (takes_runs(pass)) return reduce_runs(pass, first, last, &stage);
   alignas(64) char results[strip_columns * 16];
   bool few = takes_few(pass);
   for (int64_t k = first; k < last; ++k) {
