@@ -29,10 +29,9 @@ def _run(x, axes, dtype, size, forward, fresh=False):
 
 def _scaled(result, n, forward, norm):
     """Divided by 1, the root of the number of transformed elements, or that number; in C order."""
-    if norm == "ortho":
-        return ops.divide(result, float(n) ** 0.5)
-    if forward == (norm == "forward"):
-        return ops.divide(result, float(n))
+    if norm == "ortho" or forward == (norm == "forward"):
+        divisor = float(n) ** 0.5 if norm == "ortho" else float(n)
+        return ops.divide(result, divisor, out=empty(result.shape, dtype=result.dtype, device=result.device))
     return result if result.is_contiguous else result.copy()
 
 
