@@ -696,7 +696,8 @@ def asarrays(*objects, bint numbers=True):
     for i in range(len(results)):
         if results[i] is None:
             x = objects[i]
-            results[i] = x if not numbers and isinstance(x, (int, float, complex)) else _from_numbers(x, None, "asarray", wide)
+            stays = not numbers and isinstance(x, (int, float, complex))
+            results[i] = x if stays else _from_numbers(x, None, "asarray", wide)
     return results
 
 

@@ -89,8 +89,8 @@ cpdef Tensor computed(object x, str func, Tensor beside=None):
     if _is_computed(t.impl.dl.dtype) or t.dtype.name in _NARROW:
         return t
     if not 0 <= find_type(t.impl.dl.dtype) < computed_types:
-        raise TypeError(f"{func}: not defined for {t.dtype}; it takes bool, integers, float16, bfloat16, float32, float64, "
-                        f"complex64 and complex128, so convert x with astype()")
+        raise TypeError(f"{func}: not defined for {t.dtype}; it takes bool, integers, float16, bfloat16, float32, "
+                        f"float64, complex64 and complex128, so convert x with astype()")
     if beside is None or not _is_computed(beside.impl.dl.dtype):
         return t.astype(get_default_dtype())
     return t.astype(beside.dtype)
