@@ -18,7 +18,7 @@ import dltensor as dl
 
 ROOT = Path(__file__).parent.parent
 PUBLIC_MODULES = [
-    "checks", "conformance", "cuda", "debug", "distributed", "fft", "io", "layout", "lib", "linalg", "opaque", "random",
+    "checks", "conformance", "cuda", "debug", "distributed", "fft", "io", "layout", "linalg", "opaque", "random",
     "shared",
 ]  # fmt: skip
 LAZY = ("conformance", "cuda", "debug", "fft", "linalg", "opaque", "random", "shared")  # distributed needs libraries
@@ -418,7 +418,7 @@ def test_importlib_finds_the_lazy_modules():
     [
         "",
         "lib.stride_tricks",
-        *(name for name in PUBLIC_MODULES if name not in ("conformance", "distributed", "lib")),
+        *(name for name in PUBLIC_MODULES if name not in ("conformance", "distributed")),
     ],
 )
 def test_public_functions_and_classes_name_the_module_that_users_import_from(name):

@@ -185,7 +185,6 @@ __all__ = [
     "isdtype",
     "isin",
     "layout",
-    "lib",
     "linalg",
     "linspace",
     "matmul",

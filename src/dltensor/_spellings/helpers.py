@@ -200,7 +200,8 @@ def parted_shape(x, dim, sizes):
     """Return the shape of PyTorch's ``unflatten``, where one dimension is several; one of them may be -1."""
     shape = asarray(x).shape
     axis = axis_of(dim, len(shape), "unflatten")
-    sizes = [integer_of(size, "a size", "unflatten") for size in sizes]
+    items = sequence_of(sizes, "sizes", "unflatten")  # at most 65
+    sizes = [integer_of(size, "a size", "unflatten") for size in ([sizes] if items is None else items)]
     known = -prod(sizes) if sizes.count(-1) == 1 else prod(sizes)
     if -1 in sizes and known > 0 and shape[axis] % known == 0:
         sizes[sizes.index(-1)] = shape[axis] // known
