@@ -261,7 +261,7 @@ def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
     ValueError
         `n` is negative, `x` has no dimensions, or the shapes do not fit.
 
-    {Notes: Array API 2025.12: ``diff``, where `n` is given by keyword; NumPy takes it as the second argument too.}
+    {Notes: Array API 2025.12: ``diff``, where `n` is passed by keyword; NumPy takes it as the second argument too.}
 
     Examples
     --------

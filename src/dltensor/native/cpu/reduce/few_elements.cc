@@ -9,7 +9,6 @@ namespace dlt {
 namespace {
 
 constexpr int64_t most_elements = 64, most_of_rows = 256;
-constexpr int64_t least_each = 32;  // shorter rows are transposed
 
 bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
@@ -17,14 +16,12 @@ bool is_product(const ReducePass& pass) {
 }
 bool is_exact_sum(const ReducePass& pass) { return (pass.end == End::sum || is_mean(pass)) && pass.type != type_complex128; }
 // Where elements lie as the loops want them, `rows` apart.
-bool in_place(const ReducePass& pass, const ResultRun& where) {
-  return where.step.in == pass.in_width && pass.pipeline.count == 0;
-}
+bool in_place(const ReducePass& pass, const Place& step) { return step.in == pass.in_width && pass.pipeline.count == 0; }
 
 // Elements of n results, in rows that are `*row_bytes` apart.
 const char* rows_of(const ReducePass& pass, const Place& from, const Place& step, int64_t n, Stage* stage, int64_t* row_bytes) {
   const Axis& inner = pass.reduced[0];
-  if (step.in == pass.in_width && pass.pipeline.count == 0) {
+  if (in_place(pass, step)) {
     *row_bytes = inner.step.in;
     return pass.in + from.in;
   }
@@ -104,8 +101,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   double sums[2 * strip_columns];
   if (is_exact_sum(pass) && pass.type == type_float32 && pass.turns && pass.pipeline.count == 0 && inner.size >= least_each)
     return few.row_sums(sums, pass.in + where.at.in, where.step.in, n, inner.size) && end_plain(pass, sums, n, out);
-  if (!in_place(pass, where) && !pass.turns && pass.pipeline.count != 1) return false;
-  const int64_t strip = in_place(pass, where) ? n : smaller(n, staged_count / inner.size);
+  if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
+  const int64_t strip = in_place(pass, where.step) ? n : smaller(n, staged_count / inner.size);
   for (int64_t c = 0; c < n; c += strip) {
     const int64_t count = smaller(strip, n - c);
     int64_t row_bytes;

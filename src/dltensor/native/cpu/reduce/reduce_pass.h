@@ -109,6 +109,7 @@ const char* turned(const ReducePass& pass, const Place& from, const Place& row, 
 bool takes_few(const ReducePass& pass);
 bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage);
 inline constexpr int64_t strip_columns = 1024;  // the results that are reduced together, at most
+inline constexpr int64_t least_each = 32;  // shorter rows are transposed
 
 // Computes all results of a pass. Fails for want of memory only.
 Status run_pass(const ReducePass& pass);

@@ -21,7 +21,6 @@ constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) <
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
 constexpr int64_t turned_columns = 128;  // the elements of so many results fit into the first cache
-constexpr int64_t least_each = 32;  // shorter rows are transposed
 constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 // ---- staging
