@@ -6,6 +6,7 @@
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/copy/copy.h"
 #include "native/cpu/copy/kernels.h"
+#include "native/cpu/elementwise/element_loop.h"
 #include "native/cpu/elementwise/kernels.h"
 #include "native/cpu/index/kernels.h"
 #include "native/cpu/runtime/engine.h"
@@ -14,24 +15,15 @@
 #include "native/cpu/elementwise/rows.h"
 #include "native/cpu/elementwise/strided_loop.h"
 #include "native/memory/block.h"
-#include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
 namespace {
 
-// float16 and bfloat16 without a loop of their own are computed in float32, or in float64 where float32 would round
-// twice.
-int loop_type(int op, int type, unsigned flags) {
-  if (type != type_float16 && type != type_bfloat16) return type;
-  if (!(flags & run_saturate) && find_loop(op, type) != nullptr) return type;
-  return op == op_fma ? type_float64 : type_float32;
-}
-
-// Returns whether the loop of `type` reads and writes these as they are.
-bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) {
-  for (int k = 0; k < op_table[op].operands; ++k)
-    if (find_type(in[k]->dtype) != type) return false;
-  return find_type(out.dtype) == result_type(op, type);
+// Returns whether the loop reads and writes the operands as they are.
+bool is_plain(const ElementLoop& found, int count) {
+  for (int k = 0; k < count; ++k)
+    if (found.in[k].count != 0) return false;
+  return found.out.count == 0;
 }
 
 struct LoopBuilder {
@@ -58,6 +50,14 @@ struct LoopBuilder {
 
   // Adds an input that reaches the loop in dtype number `type`.
   Status add(const DLTensor& in, const DLTensor& out, int type, int mode, bool is_padded) {
+    DLT_TRY(add(in, out, is_padded));
+    Operand& o = loop_nest.in[loop_nest.inputs - 1];
+    return find_pipeline(*kernels.copy, find_type(in.dtype), type, mode, &o.pipeline) ? success
+                                                                                      : undefined_for(find_type(in.dtype));
+  }
+
+  // Adds an input that reaches the loop as it is.
+  Status add(const DLTensor& in, const DLTensor& out, bool is_padded) {
     DLTensor source = in;
     int64_t strides[max_dims];
     const Overlap shared = overlap(in, out);
@@ -71,74 +71,17 @@ struct LoopBuilder {
       source.strides = strides;
       if (!copy(source, in, is_padded)) return no_temporary();
     }
-    Operand* o = &loop_nest.in[loop_nest.inputs++];
-    DLT_TRY(set(o, source, is_padded));
-    const bool known = type < 0 || find_pipeline(*kernels.copy, find_type(in.dtype), type, mode, &o->pipeline);
-    return known ? success : undefined_for(find_type(in.dtype));
+    return set(&loop_nest.in[loop_nest.inputs++], source, is_padded);
   }
 
   // The loop writes dtype number `type`; the result is then cast to the dtype of `out`.
   Status finish(const DLTensor& out, int type, int mode) {
     if (type < 0) return undefined_for(type);
     loop_nest.loop_width = type_table[type].bytes;
-    // Comparisons write 0 and 1, which a uint8 takes as they are.
-    if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return success;
     const bool known = find_pipeline(*kernels.copy, type, find_type(out.dtype), mode, &loop_nest.out.pipeline);
     return known ? success : undefined_for(find_type(out.dtype));
   }
 };
-
-bool is_heavy(int op) {
-  switch (op) {
-#define DLT_CASE(name) case op_##name:
-    DLT_LIBRARY_FUNCTIONS(DLT_CASE)
-#undef DLT_CASE
-    case op_pow:
-    case op_atan2:
-    case op_hypot:
-    case op_logaddexp:
-    case op_floor_divide:
-    case op_remainder: return true;
-    default: return false;
-  }
-}
-
-// The widest dtype of a kind, which those without a dtype in common are compared as.
-int widest_type(int type) {
-  switch (type_table[type].kind) {
-    case Kind::signed_integer: return type_int64;
-    case Kind::real: return type_float64;
-    case Kind::complex: return type_complex128;
-    default: return type_uint64;
-  }
-}
-
-// The loop that compares two dtypes by value, null where there is none; or with `swapped` that of the operands swapped.
-loop_t find_unlike(const Kernels& kernels, int op, int a, int b, bool* swapped) {
-  constexpr int pairs[unlike_count][2] = {
-#define DLT_PAIR(a, b) {type_##a, type_##b},
-      DLT_UNLIKE(DLT_PAIR)
-#undef DLT_PAIR
-  };
-  for (int k = 0; k < unlike_count; ++k) {
-    *swapped = a == pairs[k][1] && b == pairs[k][0];
-    const int comparison = comparison_of(*swapped ? mirrored_comparison(op) : op);
-    if (*swapped || (a == pairs[k][0] && b == pairs[k][1]))
-      return comparison < 0 ? nullptr : kernels.elementwise->unlike[comparison][k];
-  }
-  return nullptr;
-}
-
-// Rounded to odd on the way, so that the cast to 16 bits rounds once.
-void odd_fma(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars) {
-  const auto at = [](const void* from, int64_t i) { return static_cast<const double*>(from)[i]; };
-  const int64_t sa = ~scalars & 1, sb = ~scalars >> 1 & 1, sc = ~scalars >> 2 & 1;
-  for (int64_t i = 0; i < n; ++i) {
-    const double product = at(a, i * sa) * at(b, i * sb), addend = at(c, i * sc), sum = product + addend;
-    const double odd = odd_sum(exact_sum(product, addend));
-    static_cast<double*>(out)[i] = ops::isfinite(sum) ? odd : sum;
-  }
-}
 
 }  // namespace
 
@@ -156,58 +99,29 @@ Status allocate(size_t bytes, BlockRef* memory) noexcept {
   return memory->block ? success : no_temporary();
 }
 
-namespace {
-
-Status compare_unlike(int op, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
-  LoopBuilder builder(kernels());
-  const int rows[2] = {find_type(in[0]->dtype), find_type(in[1]->dtype)};
-  if (rows[0] < 0 || rows[1] < 0 || rows[0] >= computed_types || rows[1] >= computed_types) return undefined_for(-1);
-  const int types[2] = {widest_type(rows[0]), widest_type(rows[1])};
-  bool swapped = false;
-  const loop_t loop = find_unlike(builder.kernels, op, types[0], types[1], &swapped);
-  if (loop == nullptr) return undefined_for(types[kind_bit_of(types[0]) != DLT_COMPLEXES]);
-  DLT_TRY(builder.start(out, padded));
-  builder.loop_nest.loop = loop;
-  for (const int k : {int(swapped), int(!swapped)}) DLT_TRY(builder.add(*in[k], out, types[k], 0, padded >> k & 1));
-  DLT_TRY(builder.finish(out, type_bool, 0));
-  run_strided(&builder.loop_nest);
-  return success;
-}
-
-}  // namespace
-
 Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
-  if (type == -1 && comparison_of(op) >= 0) return compare_unlike(op, in, out, padded);
-  if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return undefined_for(type, flags);
-  LoopBuilder builder(kernels());
-  const int inner = loop_type(op, type, flags);
-  loop_t loop = flags & run_saturate ? find_saturating_loop(op, inner) : find_loop(op, inner);
-  int types[3] = {inner, inner, inner};
-  const int factor = (flags & run_saturate) && op == op_fma ? find_type(in[1]->dtype) : -1;
-  if (factor >= 0 && type_table[type].kind == Kind::unsigned_integer && type_table[factor].kind == Kind::signed_integer) {
-    loop = builder.kernels.elementwise->fma_unsigned[type];
-    types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
-  }
-  if (loop == nullptr) return undefined_for(type, flags);
-  if (inner == type && types[0] == type && is_plain(op, type, in, out) &&
-      run_rows(loop, op_table[op].operands, in, out, type_table[type].bytes, type_table[result_type(op, type)].bytes))
+  if (op < 0 || op >= op_count) return undefined_for(type, flags);
+  int types[3];
+  const int count = op_table[op].operands;
+  for (int k = 0; k < count; ++k) types[k] = find_type(in[k]->dtype);
+  ElementLoop found;
+  DLT_TRY(find_element_loop(op, flags, type, types, find_type(out.dtype), &found));
+  if (type >= 0 && is_plain(found, count) &&
+      run_rows(found.loop, count, in, out, type_table[type].bytes, type_table[found.loop_type].bytes))
     return success;
+  LoopBuilder builder(kernels());
   DLT_TRY(builder.start(out, padded));
-  builder.loop_nest.loop = inner == type || op != op_fma ? loop : odd_fma;
-  builder.loop_nest.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;
-  const int mode = flags & run_saturate ? cast_saturate : 0;
-  for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(builder.add(*in[k], out, types[k], mode, padded >> k & 1));
-  // A 16-bit float result is rounded to 16 bits before any further conversion.
-  const int result = result_type(op, inner), rounded = result_type(op, type);
-  if (result != rounded && find_type(out.dtype) != rounded) {
-    if (!find_pipeline_through(*builder.kernels.copy, result, rounded, find_type(out.dtype), mode,
-                               &builder.loop_nest.out.pipeline))
-      return undefined_for(type, flags);
-    builder.loop_nest.loop_width = type_table[result].bytes;
-  } else {
-    DLT_TRY(builder.finish(out, result, mode));
+  StridedLoop& nest = builder.loop_nest;
+  nest.loop = found.loop;
+  nest.loop_width = type_table[found.loop_type].bytes;
+  nest.weight = found.weight;
+  nest.out.pipeline = found.out;
+  for (int k = 0; k < count; ++k) {
+    const int from = found.swapped ? 1 - k : k;
+    DLT_TRY(builder.add(*in[from], out, padded >> from & 1));
+    nest.in[k].pipeline = found.in[k];
   }
-  run_strided(&builder.loop_nest);
+  run_strided(&nest);
   return success;
 }
 
@@ -279,8 +193,8 @@ Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, co
   builder.loop_nest.loop = kernels().index->choose[width_index(width)];
   builder.loop_nest.loop_width = width;
   DLT_TRY(builder.add(condition, out, type_bool, 0, true));
-  DLT_TRY(builder.add(a, out, -1, 0, true));
-  DLT_TRY(builder.add(b, out, -1, 0, true));
+  DLT_TRY(builder.add(a, out, true));
+  DLT_TRY(builder.add(b, out, true));
   run_strided(&builder.loop_nest);
   return success;
 }

@@ -17,6 +17,8 @@ void stream_row(const Kernels& kernels, char* to, const char* from, int64_t byte
   if (bytes > head) kernels.copy->stream(to + head, from + head, size_t(bytes - head));
 }
 
+void end_streaming(const Kernels& kernels) { kernels.copy->stream_end(); }
+
 bool has_short_strips(const StridedLoop& w) { return strip_tuning().pairs == Pairs::heavy && w.weight > 1; }
 
 streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run, bool repeats) {

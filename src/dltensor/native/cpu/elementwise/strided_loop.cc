@@ -367,7 +367,7 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
     if (w.loop == nullptr && w.real_loop == nullptr) move_tile(plan, tile, &buffers);
     else compute_tile(plan, tile, &buffers);
   }
-  if (plan.tiling.stream) plan.kernels->copy->stream_end();
+  if (plan.tiling.stream) end_streaming(*plan.kernels);
 }
 
 void run_chunk(void* context, int64_t index) {
