@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import ctypes
 import io
+import itertools
 import os
 import resource
 import shutil
@@ -47,6 +48,14 @@ def operands(f, **keywords):
     row = dl.OPS[f.__name__]
     dtype = OF_KIND[row["kinds"][0 if row["kinds"][0] != "bool" or len(row["kinds"]) == 1 else 1]]
     return f(*[dl.ones(2, dtype=dtype)] * row["operands"], **keywords)
+
+
+CALLS = itertools.count()
+
+
+def changing(x):
+    """Compute something else in each call."""
+    return x + float(next(CALLS))
 
 
 @contextlib.contextmanager
@@ -328,6 +337,8 @@ ROWS = [
     ("ValueError", lambda f: f(X, axis=0, out=dl.zeros(7)), "softmax log_softmax logsumexp ptp average"),
     ("ValueError", lambda f: f(X, axis=0, out=dl.zeros(7)), "cumsum cumprod"),
     ("ZeroDivisionError", lambda f: f(VECTOR, weights=dl.zeros(3)), "average"),
+    ("TypeError", lambda f: f(3), "fuse"),
+    ("RuntimeError", lambda f: f(changing, check=True)(VECTOR), "fuse"),
     ("TypeError", lambda f: f(OPAQUE), "cumsum cumprod Tensor.(sort conj)"),
     ("TypeError", lambda f: f(X, "a"), "Tensor.round"),
     ("TypeError", lambda f: f(COMPLEX), "median sort argsort"),

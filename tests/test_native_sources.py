@@ -19,12 +19,12 @@ MOST = {
     "native/ops/elementwise/ops.h": 50,
     "native/ops/elementwise/bodies.h": 65,
     "native/ops/elementwise/functions.h": 65,
-    "native/ops/reduce/rows.h": 47,
+    "native/ops/reduce/rows.h": 52,
     "native/cpu/reduce/kernels.h": 26,
     "native/cpu/elementwise/op_numbers.h": 50,
     "native/cpu/copy/kernels.h": 28,  # every noun moves elements
     "native/cpu/linalg/kernels.h": 28,  # five files of loops for each instruction set
-    "native/cpu/elementwise/kernels.h": 40,
+    "native/cpu/elementwise/kernels.h": 41,
     "native/cpu/elementwise/kernels/loops.h": 34,
 }
 NOUNS = ("copy", "elementwise", "index", "linalg", "random", "reduce", "scan", "sort")

@@ -170,6 +170,16 @@ class UniqueInverse(NamedTuple):
     values: Tensor
     inverse_indices: Tensor
 
+# -- _ops/fusing
+class _Fused(Protocol):
+    def __call__(self, *args: Any, out: TensorLike | None = None, **keywords: Any) -> Any: ...
+    def plan(self, *args: Any, **keywords: Any) -> str: ...
+
+@overload
+def fuse(function: Callable[..., Any], /, *, check: bool = False) -> _Fused: ...
+@overload
+def fuse(function: None = None, /, *, check: bool = False) -> Callable[[Callable[..., Any]], _Fused]: ...
+
 # -- _ops/statistics
 @overload
 def average(

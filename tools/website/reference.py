@@ -30,6 +30,7 @@ TITLES = {
     "operands": "import and export",
     "casting": "casts and copies",
     "closeness": "comparison of tensors",
+    "fusing": "fused functions",
     "contractions": "products",
     "einsum": "products",
     "matmul": "products",

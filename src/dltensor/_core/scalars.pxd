@@ -6,6 +6,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 from .native cimport BOOLEAN, REAL, SIGNED, UNSIGNED, Kind, Scalar, type_table
 from .types cimport DLDataType, DLTensor
 
+cdef class RecordedNumber:
+    cdef object value
+    cdef int index
+
 cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str func)
 cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str func) except -1
 cdef int store_element(void* element, object value, DLDataType dtype, str func) except -1

@@ -123,6 +123,13 @@ cdef int tag_number(object x, Scalar* out) except -1:
     return 0
 
 
+cdef class RecordedNumber:
+    """A number among the arguments of a function that is recorded: an operand, whose value must not decide anything."""
+
+    def __init__(self, value, int index):
+        self.value, self.index = value, index
+
+
 cpdef object plain_number(object value, str func, str expected="a number"):
     """Convert a number or an array of 0 dimensions to Python's bool, int, float or complex."""
     if PyFloat_CheckExact(value) or PyLong_CheckExact(value) or type(value) in _NUMBERS:

@@ -29,7 +29,7 @@ from .op_numbers cimport (op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_
                           op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater,
                           op_greater_equal, op_less, op_less_equal, op_multiply, op_negative, op_not_equal, op_positive,
                           op_pow, op_remainder, op_subtract)
-from .scalars cimport load_python, nested, store_element
+from .scalars cimport RecordedNumber, load_python, nested, store_element
 from .shapes cimport (as_tuple, complete_shape, is_contiguous_in, joined_shape, one_or_many, permute, read_shape,
                       reinterpret, reverse, shape_of, squeeze, strides_of, take_dims, takes_fortran)
 from .signals cimport check_signals
@@ -37,11 +37,17 @@ from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, device_of, dtype_of,
                      dtype_unless_device, flags_with_layout, is_handle, is_host, kDLComplex, kDLCPU, kDLCUDA,
-                     kDLCUDAManaged, known_dtype, read_copy_flag, read_device, read_dtype)
+                     kDLCUDAManaged, kDLExtDev, known_dtype, read_copy_flag, read_device, read_dtype)
 
 from .callable_numbers import Address, Truth
 from .foreign_text import quoted
 from .types import DeviceError
+
+cdef extern from "native/cpu/program/recorder.h" namespace "dlt" nogil:
+    bint is_recording()
+    bint record_constant(const DLTensor&, Block*)
+    bint record_fill(const DLTensor&, Block*, const void*)
+    void record_shape_read()
 
 cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
     bint reshape_strides(int, const int64_t*, const int64_t*, int, const int64_t*, int64_t*)
@@ -80,7 +86,7 @@ cdef bint _is_foreign_operand(object x) except -1:
         return False
     if entry.path not in (UNKNOWN, CAPSULE, NONE):
         return True
-    return isinstance(x, (int, float, complex, list, tuple, range))  # bool, and subclasses
+    return isinstance(x, (int, float, complex, list, tuple, range, RecordedNumber))  # bool, and subclasses
 
 
 cdef object _unsupported(int op, object a, object b):
@@ -283,6 +289,8 @@ cdef Tensor _allocated(int ndim, const int64_t* shape, DLDataType dtype, DLDevic
     cdef int64_t bytes = set_layout(&t.impl, ndim, shape, dtype, device, func)
     if device.device_type == kDLCPU:
         allocate_host(&t.impl, bytes, clear, func)
+    elif device.device_type == kDLExtDev and is_recording():
+        allocate_host(&t.impl, 1, NULL, func)  # no elements; the block says which value it is
     else:
         t.impl.block = device_operations().allocate(bytes, device, func)
         t.impl.dl.data = t.impl.block.data
@@ -331,11 +339,26 @@ cdef Tensor same_view(Tensor source):
     return t
 
 
+cdef inline void _note_shape(Tensor self) noexcept:
+    """Tell a recording that its program holds for these shapes alone."""
+    if self.impl.dl.device.device_type == kDLExtDev:
+        record_shape_read()
+
+
 cdef Tensor on_host(Tensor self, str func):
     """A tensor that the host can read: `self`, or a copy that waits for the device."""
     if is_host(<int>self.impl.dl.device.device_type):
         return self
     return device_operations().to(self, DLDevice(kDLCPU, 0), func)
+
+
+cdef Tensor _constant(Tensor self, DLDevice recording, str func):
+    """The tensor as a constant of the function that is recorded."""
+    cdef Tensor t = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, recording, func)
+    if not record_constant(self.impl.dl, t.impl.block):
+        raise DeviceError(f"{func}: a tensor of shape {self.shape} is no argument of the fused function; pass it as "
+                          f"one")
+    return t
 
 
 cdef Tensor on_device(Tensor self, object device, str func):
@@ -345,6 +368,8 @@ cdef Tensor on_device(Tensor self, object device, str func):
         return self
     if target.device_type == kDLCPU and is_host(<int>self.impl.dl.device.device_type):
         return copied(self, func)
+    if target.device_type == kDLExtDev and is_recording():
+        return _constant(self, target, func)
     return device_operations().to(self, target, func)
 
 
@@ -363,6 +388,10 @@ cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str fun
 cdef Tensor copied(Tensor self, str func):
     """The elements in fresh memory, C order, host to host; other devices have their own way."""
     cdef Tensor result
+    if self.impl.dl.device.device_type == kDLExtDev and is_recording():
+        result = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, self.impl.dl.device, func)
+        operations.assign(result, self, func)
+        return result
     if not is_host(<int>self.impl.dl.device.device_type):
         return device_operations().copy(self, func)
     if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
@@ -377,6 +406,8 @@ cdef int assign_scalar(Tensor self, object value, str func) except -1:
     cdef char element[32]
     check_writable(&self.impl.dl, self.impl.flags, func)
     store_element(element, value, self.impl.dl.dtype, func)
+    if self.impl.dl.device.device_type == kDLExtDev and record_fill(self.impl.dl, self.impl.block, element):
+        return 0
     if not is_host(<int>self.impl.dl.device.device_type):
         return device_operations().fill(self, value, func)
     fill_elements(&self.impl.dl, element, self.impl.flags)
@@ -611,6 +642,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).shape
         (2, 3)
         """
+        _note_shape(self)
         return shape_of(&self.impl.dl)
 
     @property
@@ -622,6 +654,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).strides, dl.zeros((2, 3)).T.strides
         ((3, 1), (1, 3))
         """
+        _note_shape(self)
         return strides_of(&self.impl.dl)
 
     @property
@@ -666,6 +699,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).size
         6
         """
+        _note_shape(self)
         return numel(self.impl.dl.ndim, self.impl.dl.shape)
 
     @property
@@ -688,6 +722,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).nbytes, dl.zeros(3, dtype="int4").nbytes
         (24, 2)
         """
+        _note_shape(self)
         return byte_count(&self.impl.dl, self.impl.flags)
 
     @property
@@ -896,6 +931,7 @@ cdef class Tensor:
     def __len__(self):
         if self.impl.dl.ndim == 0:
             raise TypeError("len: a tensor of 0 dimensions has no length")
+        _note_shape(self)
         return self.impl.dl.shape[0]
 
     def __getitem__(self, key: Index) -> Tensor:
@@ -1081,6 +1117,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).numel()
         6
         """
+        _note_shape(self)
         return numel(self.impl.dl.ndim, self.impl.dl.shape)
 
     # elements chosen

@@ -16,6 +16,7 @@ cdef extern from "dltensor/dlpack.h" nogil:
         kDLCPU
         kDLCUDA
         kDLCUDAManaged
+        kDLExtDev
     ctypedef enum DLDataTypeCode:
         kDLInt
         kDLUInt

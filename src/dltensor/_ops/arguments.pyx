@@ -20,7 +20,7 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRAILING, T
                              broadcast_shapes, computed_types, contiguous_strides, find_type, item_bytes, numel,
                              promote, same_dtype, store_scalar, type_bool, type_complex64, type_float32, type_int64,
                              type_table, type_uint8)
-from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number
+from .._core.scalars cimport RecordedNumber, integer_range, plain_number, promote_number, shown, tag_number
 from .._core.allocation cimport check_writable
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, assign
@@ -33,6 +33,10 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     enum Overlap "dlt::Overlap":
         OVERLAP_NONE "dlt::Overlap::none"
     Overlap overlap(const DLTensor&, const DLTensor&)
+
+
+cdef extern from "native/cpu/program/recorder.h" namespace "dlt" nogil:
+    void record_number(int, int, const void*)
 
 
 cdef void read_tensor(Tensor t, Operand* out) noexcept:
@@ -70,6 +74,9 @@ cdef bint _classify(object x, Operand* out, str func) except -1:
     if PyComplex_CheckExact(x):
         out.number = True
         out.type = type_complex64
+        return True
+    if type(x) is RecordedNumber:
+        _classify((<RecordedNumber>x).value, out, func)
         return True
     entry = entry_of(x)
     if entry.path == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
@@ -244,6 +251,9 @@ cdef int store_number(object x, Operand* out, int type, str func) except -1:
     """Make a number an element of a dtype, and its operand a view of that. OverflowError outside integer dtypes."""
     cdef Scalar value
     cdef DLDataType dtype = type_table[type].dtype
+    cdef int index = -1
+    if isinstance(x, RecordedNumber):
+        x, index = (<RecordedNumber>x).value, (<RecordedNumber>x).index
     if type == type_float32 and PyFloat_CheckExact(x):
         (<float*>out.element)[0] = <float>PyFloat_AS_DOUBLE(x)
     else:
@@ -265,6 +275,7 @@ cdef int store_number(object x, Operand* out, int type, str func) except -1:
     out.view.device.device_type = kDLCPU
     out.view.device.device_id = 0
     out.type = type
+    record_number(index, type, out.element)
     return 0
 
 

@@ -2,12 +2,24 @@
 """The engine that computes on a device: one table of functions for the CPU and for CUDA. Reads no arguments."""
 from .._core.tensor cimport Tensor
 from .._core.threads cimport Published
-from .._core.types cimport DLDevice, device_of, kDLCUDA, kDLCUDAManaged
+from .._core.types cimport DLDevice, device_of, kDLCUDA, kDLCUDAManaged, kDLExtDev
 
 from .._core.types import DeviceError
 
 
+cdef extern from "native/cpu/program/recorder.h" namespace "dlt" nogil:
+    bint is_recording()
+    const EngineTable recording_engine
+
+cdef Engine _recording
+_recording.table = &recording_engine
+_recording.launch_on = _launch_nowhere
+
 cdef Published[const Engine] _engine  # NULL until the CUDA package is loaded
+
+
+cdef int _launch_nowhere(int device, LaunchContext* launch) except -1:
+    return 0
 
 
 cdef void set_engine(const Engine* engine) noexcept:
@@ -22,6 +34,8 @@ cdef const Engine* loaded_engine() noexcept:
 
 cdef const Engine* engine_of(DLDevice device, str func) except NULL:
     """Return the engine of a device that is not the host."""
+    if device.device_type == kDLExtDev and is_recording():
+        return &_recording
     if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
         raise DeviceError(f"{func}: nothing here computes on {device_of(device)}; move the tensor with its own "
                           f"framework, or to a CUDA device or the CPU")

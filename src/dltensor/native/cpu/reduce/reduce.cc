@@ -13,10 +13,6 @@
 namespace dlt {
 namespace {
 
-#define DLT_IN_ORDER(name, in_order) in_order != 0,
-constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
-#undef DLT_IN_ORDER
-
 bool is_extreme(int body) { return body == reduce_largest || body == reduce_smallest; }
 
 // ---- making a pass

@@ -26,6 +26,10 @@ struct ReductionChoice {
   int body, type;
   End end;
 };
+
+#define DLT_IN_ORDER(name, ordered) ordered != 0,
+inline constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};  // by body: the order of elements decides
+#undef DLT_IN_ORDER
 ReductionChoice choose_reduction(int reduction, int type, bool saturate);
 
 // Bytes from the first element of each of what is read to another one.

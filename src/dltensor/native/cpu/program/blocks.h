@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group of steps over concrete tensors, divided into blocks that fit the first caches.
+#pragma once
+#include <stdint.h>
+
+#include "native/cpu/elementwise/element_loop.h"
+#include "native/cpu/reduce/parts.h"
+#include "native/cpu/program/program.h"
+
+namespace dlt {
+
+// Where the elements of a value are, by its dimensions.
+struct ValuePlace {
+  char* data;  // null where none is known yet
+  int64_t shape[most_axes], strides[most_axes];  // in elements
+};
+
+// A member of a group by the axes of its blocks, outermost first.
+struct BlockMember {
+  char* data = nullptr;     // null: it is only in the buffer of a block
+  int64_t width = 0;        // bytes of an element
+  int64_t strides[most_axes];
+  uint32_t present = 0;     // axes along which it has more than one element
+  int slot = 0;
+};
+
+struct BlockStep {
+  const ProgramStep* step = nullptr;
+  ElementLoop found;        // of element, cast and choose
+  int in[3], out = 0;       // members
+  bool as_tensors = false;  // run by the engine's function for tensors
+  int total = -1;           // the number of the total that it adds to
+};
+
+struct BlockPlan {
+  int axes = 0;
+  int64_t extents[most_axes], block[most_axes], counts[most_axes];  // of the group, of a block, and how many blocks
+  uint32_t reduced = 0;
+  int64_t blocks = 1, elements = 1;  // how many, and elements of one
+  int64_t slot_bytes = 0, arena_bytes = 0;
+  int slots = 0;
+  int64_t work = 0;                  // as bytes of additions
+  bool streams = false;              // results leave past the caches
+  std::vector<BlockMember> members;
+  std::vector<BlockStep> steps;
+  std::vector<PartReduction> totals;
+};
+
+// Plans a group for values that are at `places`; those that are made and not kept need none. False where the extents do not fit
+// together, or `whole_rows` and the elements of a reduction do not fit a block.
+bool plan_blocks(const Program& program, const ProgramGroup& group, const ValuePlace* places, bool whole_rows, BlockPlan* plan);
+// `decided` becomes false where the state of a total leaves two values.
+Status run_blocks(const Program& program, const BlockPlan& plan, bool* decided) noexcept;
+
+}  // namespace dlt

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Divides the steps of a program into groups whose axes fit together.
+#include <string.h>
+
+#include "native/cpu/reduce/parts.h"
+#include "native/cpu/program/program.h"
+
+namespace dlt {
+namespace {
+
+using Member = ProgramGroup::Member;
+
+// A group while steps are added to it.
+class Builder {
+ public:
+  Builder(const Program& program, int first) : program_(program) { group.first = group.last = first; }
+
+  ProgramGroup group;
+
+  // Adds the next step; false, with nothing changed, where its axes are others than those of the group.
+  bool add(const ProgramStep& step) {
+    const ProgramGroup before = group;
+    const bool fits = !takes_total(step) && (step.kind == StepKind::reduce ? add_reduction(step) : add_element(step));
+    if (!fits) group = before;
+    else ++group.last;
+    return fits;
+  }
+
+ private:
+  const Program& program_;
+
+  // A total is not known before the group has ended.
+  bool takes_total(const ProgramStep& step) const {
+    for (int s = group.first; group.totals && s < group.last; ++s)
+      for (int k = 0; k < step.inputs; ++k)
+        if (program_.steps[size_t(s)].kind == StepKind::reduce && program_.steps[size_t(s)].out == step.in[k].value)
+          return true;
+    return false;
+  }
+
+  Member* find(int value) {
+    for (Member& m : group.members)
+      if (m.value == value) return &m;
+    return nullptr;
+  }
+
+  bool append(int value, bool outside, const int8_t* labels) {
+    Member m{int16_t(value), outside, false, -1, {}};
+    memcpy(m.label, labels, sizeof m.label);
+    group.members.push_back(m);
+    return true;
+  }
+
+  // The labels of the dimensions of an operand that is a member.
+  static void labels_of(const Member& m, const ProgramOperand& operand, int8_t* labels) {
+    for (int d = 0; d < operand.ndim; ++d) labels[d] = operand.axes[d] < 0 ? int8_t(-1) : m.label[operand.axes[d]];
+  }
+
+  // Gives the dimensions of a result the labels that its operands have there, and new ones where they have none.
+  bool label_result(const ProgramStep& step, int ndim, int8_t* labels) {
+    for (int d = 0; d < ndim; ++d) labels[d] = -1;
+    for (int k = 0; k < step.inputs; ++k) {
+      const Member* m = find(step.in[k].value);
+      if (m == nullptr) continue;
+      int8_t own[most_axes];
+      labels_of(*m, step.in[k], own);
+      for (int d = 0, at = ndim - step.in[k].ndim; d < step.in[k].ndim; ++d, ++at) {
+        if (own[d] < 0) continue;
+        if (labels[at] >= 0 && labels[at] != own[d]) return false;
+        labels[at] = own[d];
+      }
+    }
+    return fill_labels(ndim, labels);
+  }
+
+  // Labels count from the last axis: they fall along the dimensions of every value.
+  bool fill_labels(int ndim, int8_t* labels) {
+    int next = -1;
+    for (int d = ndim - 1; d >= 0; --d) {
+      if (labels[d] < 0) labels[d] = int8_t(next + 1);
+      if (labels[d] <= next) return false;
+      next = labels[d];
+    }
+    if (next + 1 > group.labels) group.labels = next + 1;
+    return group.labels <= most_axes;
+  }
+
+  // Adds operands that come from outside, with the labels of the result that they are joined to.
+  bool add_outside(const ProgramStep& step, int ndim, const int8_t* labels) {
+    for (int k = 0; k < step.inputs; ++k) {
+      const ProgramOperand& operand = step.in[k];
+      if (find(operand.value) != nullptr) continue;
+      int8_t given[most_axes];  // a dimension that the operand leaves out has one element, and no axis here
+      for (int d = 0; d < most_axes; ++d) given[d] = -1;
+      for (int d = 0; d < operand.ndim; ++d)
+        if (operand.axes[d] >= 0) given[operand.axes[d]] = labels[ndim - operand.ndim + d];
+      append(operand.value, true, given);
+    }
+    return true;
+  }
+
+  bool add_element(const ProgramStep& step) {
+    int8_t labels[most_axes] = {};
+    const int ndim = program_.values[size_t(step.out)].ndim;
+    return label_result(step, ndim, labels) && add_outside(step, ndim, labels) && append(step.out, false, labels);
+  }
+
+  bool add_reduction(const ProgramStep& step) {
+    int8_t labels[most_axes] = {};
+    const int ndim = step.in[0].ndim;
+    if (!label_result(step, ndim, labels) || !add_outside(step, ndim, labels)) return false;
+    uint32_t reduced = 0;
+    for (int d = 0; d < ndim; ++d)
+      if (step.axes >> d & 1) reduced |= 1u << labels[d];
+    if (group.reduced != 0 && group.reduced != reduced) return false;
+    group.reduced = reduced;
+    return append(step.out, false, labels);
+  }
+};
+
+// Marks what is needed after a group, and shares buffers among values that are not in use together.
+void finish_group(const Program& program, ProgramGroup* group) {
+  std::vector<int> last(program.values.size(), -1);
+  for (size_t s = 0; s < program.steps.size(); ++s)
+    for (int k = 0; k < program.steps[s].inputs; ++k) last[size_t(program.steps[s].in[k].value)] = int(s);
+  for (const ProgramOperand& result : program.results) last[size_t(result.value)] = int(program.steps.size());
+  std::vector<int> busy;  // the step after which each buffer is free
+  for (Member& m : group->members) {
+    const int until = last[size_t(m.value)];
+    m.kept = !m.outside && until >= group->last;
+    // Values are in the order in which the steps take or make them.
+    int from = group->first;
+    while (from < group->last && program.steps[size_t(from)].out != m.value) {
+      bool takes = false;
+      for (int k = 0; k < program.steps[size_t(from)].inputs; ++k) takes |= program.steps[size_t(from)].in[k].value == m.value;
+      if (takes) break;
+      ++from;
+    }
+    size_t slot = 0;
+    while (slot < busy.size() && busy[slot] >= from) ++slot;
+    if (slot == busy.size()) busy.push_back(0);
+    busy[slot] = until;
+    m.slot = int16_t(slot);
+  }
+  group->slots = int(busy.size());
+}
+
+// How reductions are divided: inside groups; as totals of all elements where they can be, else by themselves; by themselves.
+enum class Division { together, apart, stored };
+
+bool is_total(const Program& program, const ProgramStep& step) {
+  if (step.kind != StepKind::reduce || step.axes != (uint64_t(1) << step.in[0].ndim) - 1) return false;
+  PartReduction parts;
+  return find_parts(step.op, step.reduce, step.type, program.values[size_t(step.in[0].value)].type, &parts);
+}
+
+bool divide(const Program& program, Division division, std::vector<ProgramGroup>* groups) {
+  const int count = int(program.steps.size());
+  for (int at = 0; at < count;) {
+    Builder builder(program, at);
+    while (at < count) {
+      const ProgramStep& step = program.steps[size_t(at)];
+      const bool total = division == Division::apart && is_total(program, step);
+      const bool reduces = step.kind == StepKind::reduce && !total;
+      const bool alone = reduces && (division != Division::together || is_ordered(step.op));
+      if (alone && builder.group.last > builder.group.first) break;
+      if (!builder.add(step)) break;
+      builder.group.totals |= total;
+      ++at;
+      if (alone) break;
+    }
+    if (builder.group.last == builder.group.first) return false;
+    finish_group(program, &builder.group);
+    groups->push_back(builder.group);
+  }
+  return true;
+}
+
+// Drops the steps that no result needs.
+void drop_unused(Program* program) {
+  std::vector<bool> used(program->values.size());
+  for (const ProgramOperand& result : program->results) used[size_t(result.value)] = true;
+  std::vector<ProgramStep> kept;
+  for (size_t s = program->steps.size(); s-- > 0;) {
+    const ProgramStep& step = program->steps[s];
+    if (!used[size_t(step.out)]) continue;
+    for (int k = 0; k < step.inputs; ++k) used[size_t(step.in[k].value)] = true;
+    kept.insert(kept.begin(), step);
+  }
+  program->steps = kept;
+}
+
+bool is_whole(const Program& program, const ProgramOperand& operand, int ndim) {
+  const ProgramValue& value = program.values[size_t(operand.value)];
+  if (value.ndim != operand.ndim || value.ndim != ndim || value.fixed) return false;
+  for (int d = 0; d < ndim; ++d)
+    if (operand.axes[d] != d) return false;
+  return true;
+}
+
+// The step as one call of a loop. False where it is more.
+bool find_small(const Program& program, const ProgramStep& step, SmallStep* to) {
+  const ProgramValue& out = program.values[size_t(step.out)];
+  if ((step.kind != StepKind::element && step.kind != StepKind::choose) || step.saturate) return false;
+  *to = {step.kind, step.op, step.kind == StepKind::choose ? out.type : step.type, {0, 0, 0}, step.out, 0};
+  for (int k = 0; k < step.inputs; ++k) {
+    const ProgramValue& in = program.values[size_t(step.in[k].value)];
+    const bool scalar = in.origin == Origin::number || in.origin == Origin::constant;
+    if (!scalar && !is_whole(program, step.in[k], out.ndim)) return false;
+    if (step.kind == StepKind::element && in.type != step.type) return false;
+    to->in[k] = step.in[k].value;
+    to->scalars |= unsigned(scalar) << k;
+  }
+  if (step.kind == StepKind::choose) return true;
+  return step.type >= 0 && find_loop(step.op, step.type) != nullptr && result_type(step.op, step.type) == out.type;
+}
+
+void plan_small(Program* program) {
+  if (program->fixed || program->together.size() != 1) return;
+  std::vector<SmallStep> small(program->steps.size());
+  for (size_t s = 0; s < small.size(); ++s)
+    if (!find_small(*program, program->steps[s], &small[s])) return;
+  const int ndim = program->steps.empty() ? 0 : program->values[size_t(program->steps[0].out)].ndim;
+  for (const ProgramOperand& result : program->results)
+    if (!is_whole(*program, result, ndim)) return;
+  program->small = small;
+  program->slots.assign(program->values.size(), -1);
+  for (const Member& m : program->together[0].members)
+    if (!m.outside) program->slots[size_t(m.value)] = m.slot;
+}
+
+}  // namespace
+
+bool plan_program(Program* program) {
+  if (program->values.size() > most_values) return false;
+  drop_unused(program);
+  bool reduces = false;
+  for (const ProgramStep& step : program->steps) reduces |= step.kind == StepKind::reduce;
+  if (!divide(*program, Division::together, &program->together)) return false;
+  plan_small(program);
+  return !reduces ||
+         (divide(*program, Division::apart, &program->apart) && divide(*program, Division::stored, &program->stored));
+}
+
+}  // namespace dlt

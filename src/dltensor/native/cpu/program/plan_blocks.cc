@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The axes of a group in the order of memory, merged where all values allow it, and the extents of a block.
+#include <algorithm>
+
+#include "native/cpu/index/kernels.h"
+#include "native/cpu/program/blocks.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t block_bytes = 8192;             // of a value, where nothing is reduced
+constexpr int64_t most_row_bytes = 128 << 10;     // of a value along all axes that are reduced
+constexpr int64_t row_block_bytes = 16384;        // of a value of whole rows, where they are shorter
+constexpr int scratch_slots = 9;                  // see run_blocks.cc
+
+class Planner {
+ public:
+  Planner(const Program& program, const ProgramGroup& group, const ValuePlace* places, BlockPlan* plan)
+      : program_(program), group_(group), places_(places), plan_(*plan) {}
+
+  bool plan(bool whole_rows) {
+    if (!measure() || !order()) return false;
+    merge();
+    return choose_block(whole_rows) && plan_steps();
+  }
+
+ private:
+  const Program& program_;
+  const ProgramGroup& group_;
+  const ValuePlace* places_;
+  BlockPlan& plan_;
+  int64_t extents_[most_axes];  // by label
+  int labels_[most_axes];       // by axis of the plan
+
+  const ProgramValue& value(const ProgramGroup::Member& m) const { return program_.values[size_t(m.value)]; }
+
+  // The extent of each label, and the members by label.
+  bool measure() {
+    for (int64_t& n : extents_) n = 1;
+    for (const auto& m : group_.members)
+      for (int d = 0; d < value(m).ndim; ++d) {
+        const int64_t n = places_[m.value].shape[d];
+        if (m.label[d] < 0) continue;
+        int64_t& extent = extents_[m.label[d]];
+        if (n != 1 && extent != 1 && n != extent) return false;
+        if (n != 1) extent = n;
+      }
+    return true;
+  }
+
+  // The distance of neighbours of a member along a label; 0 where it has one element.
+  int64_t distance(const ProgramGroup::Member& m, int label) const {
+    for (int d = 0; d < value(m).ndim; ++d)
+      if (m.label[d] == label && places_[m.value].shape[d] != 1) return places_[m.value].strides[d];
+    return 0;
+  }
+
+  bool is_placed(const ProgramGroup::Member& m) const { return m.outside || m.kept; }
+
+  // Puts labels in the order of memory: as the first member that has both has them, the others from the left.
+  bool order() {
+    int count = 0;
+    for (int label = group_.labels - 1; label >= 0; --label) {
+      if (extents_[label] == 1) continue;
+      int at = count++;
+      labels_[at] = label;
+      for (; at > 0 && encloses(label, labels_[at - 1]); --at) std::swap(labels_[at], labels_[at - 1]);
+    }
+    plan_.axes = count;
+    return true;
+  }
+
+  bool encloses(int outer, int inner) const {
+    for (const auto& m : group_.members) {
+      if (!is_placed(m)) continue;
+      const uint64_t a = magnitude(distance(m, outer)), b = magnitude(distance(m, inner));
+      if (a != 0 && b != 0) return a > b;
+    }
+    return false;
+  }
+
+  // Joins neighbouring axes along which all values continue, and fills in the members.
+  void merge() {
+    int kept = 0;
+    int64_t extents[most_axes];
+    int inner_of[most_axes];  // the label whose distance is that of the merged axis
+    for (int a = 0; a < plan_.axes; ++a) {
+      const int label = labels_[a];
+      if (kept > 0 && continues(inner_of[kept - 1], label)) {
+        extents[kept - 1] *= extents_[label];
+        inner_of[kept - 1] = label;
+        continue;
+      }
+      extents[kept] = extents_[label];
+      inner_of[kept++] = label;
+    }
+    plan_.axes = kept;
+    plan_.reduced = 0;
+    for (int a = 0; a < kept; ++a) {
+      plan_.extents[a] = extents[a];
+      if (is_reduced(inner_of[a])) plan_.reduced |= 1u << a;
+    }
+    plan_.members.reserve(group_.members.size());
+    for (const auto& m : group_.members) {
+      BlockMember& to = plan_.members.emplace_back();
+      to.data = is_placed(m) ? places_[m.value].data : nullptr;
+      to.width = type_table[value(m).type].bytes;
+      to.slot = m.slot;
+      for (int a = 0; a < kept; ++a) {
+        to.strides[a] = distance(m, inner_of[a]);
+        if (has(m, inner_of[a])) to.present |= 1u << a;
+      }
+    }
+  }
+
+  bool has(const ProgramGroup::Member& m, int label) const {
+    for (int d = 0; d < value(m).ndim; ++d)
+      if (m.label[d] == label) return places_[m.value].shape[d] != 1;
+    return false;
+  }
+
+  // Totals add up blocks; other reductions take whole rows.
+  bool is_reduced(int label) const { return !group_.totals && (group_.reduced >> label & 1); }
+
+  bool continues(int outer, int inner) const {
+    if (is_reduced(outer) != is_reduced(inner)) return false;
+    for (const auto& m : group_.members) {
+      if (has(m, outer) != has(m, inner)) return false;
+      if (is_placed(m) && distance(m, outer) != distance(m, inner) * extents_[inner]) return false;
+    }
+    return true;
+  }
+
+  bool choose_block(bool whole_rows) {
+    int64_t widest = 4, row = 1, count = 1;
+    for (const BlockMember& m : plan_.members) widest = larger(widest, m.width);
+    for (int a = 0; a < plan_.axes; ++a) {
+      count *= plan_.extents[a];
+      if (plan_.reduced >> a & 1) row *= plan_.extents[a];
+    }
+    if (whole_rows && plan_.reduced != 0 && row * widest > most_row_bytes) return false;
+    int64_t room = (plan_.reduced != 0 ? row_block_bytes : block_bytes) / widest;
+    room = larger(plan_.reduced != 0 ? room / row : room, 1);  // elements along the axes that are kept
+    plan_.elements = 1;
+    plan_.blocks = count == 0 ? 0 : 1;
+    for (int a = plan_.axes - 1; a >= 0; --a) {
+      const int64_t n = plan_.extents[a];
+      plan_.block[a] = plan_.reduced >> a & 1 ? n : even_part(n, room);
+      if (!(plan_.reduced >> a & 1)) room = plan_.block[a] == n ? larger(room / larger(n, 1), 1) : 1;
+      plan_.counts[a] = n == 0 ? 0 : ceil_divide(n, plan_.block[a]);
+      plan_.blocks *= plan_.counts[a];
+      plan_.elements *= plan_.block[a];
+    }
+    return true;
+  }
+
+  // Parts of n that are alike, and at most `most`; multiples of 16 where they can be.
+  static int64_t even_part(int64_t n, int64_t most) {
+    if (n <= most) return n;
+    const int64_t part = ceil_divide(n, ceil_divide(n, most)), rounded = (part + 15) / 16 * 16;
+    return rounded <= most ? rounded : part;
+  }
+
+  int member_of(int number) const {
+    for (size_t k = 0; k < group_.members.size(); ++k)
+      if (group_.members[k].value == number) return int(k);
+    return -1;
+  }
+
+  bool plan_steps() {
+    int64_t widest = 8;
+    plan_.steps.reserve(size_t(group_.last - group_.first));
+    for (int s = group_.first; s < group_.last; ++s) {
+      const ProgramStep& step = program_.steps[size_t(s)];
+      BlockStep& to = plan_.steps.emplace_back();
+      to.step = &step;
+      to.out = member_of(step.out);
+      for (int k = 0; k < step.inputs; ++k) to.in[k] = member_of(step.in[k].value);
+      if (!find_loops(step, &to)) return false;
+      const BlockMember& out = plan_.members[size_t(to.out)];
+      const BlockMember& in = plan_.members[size_t(to.in[0])];
+      plan_.work += larger(out.width, in.width) * (to.as_tensors ? 2 : to.found.weight);
+      widest = larger(widest, larger(out.width, in.width));
+      for (const CastPipeline* each : {&to.found.in[0], &to.found.in[1], &to.found.in[2], &to.found.out})
+        for (int k = 0; each->count > 0 && k <= each->count; ++k) widest = larger(widest, type_table[each->types[k]].bytes);
+    }
+    plan_.work *= plan_.blocks * plan_.elements;
+    for (const PartReduction& total : plan_.totals) widest = larger(widest, type_table[total.type].bytes);
+    plan_.slot_bytes = (plan_.elements * widest + 63) / 64 * 64;
+    plan_.slots = group_.slots;
+    plan_.arena_bytes = plan_.slot_bytes * (plan_.slots + scratch_slots);
+    return true;
+  }
+
+  bool find_loops(const ProgramStep& step, BlockStep* to) {
+    int from[3];
+    for (int k = 0; k < step.inputs; ++k) from[k] = program_.values[size_t(step.in[k].value)].type;
+    const int type = program_.values[size_t(step.out)].type;
+    to->found.weight = 1;
+    to->found.loop_type = type;
+    switch (step.kind) {
+      case StepKind::element:
+        return find_element_loop(step.op, step.saturate ? run_saturate : 0, step.type, from, type, &to->found).ok();
+      case StepKind::choose: to->found.loop = kernels().index->choose[width_index(type_table[type].bytes)]; return true;
+      case StepKind::cast:
+        to->as_tensors = step.cast.scaled;
+        return step.cast.scaled || find_cast(step.cast, from[0], type, &to->found).ok();
+      default: break;
+    }
+    if (!group_.totals || step.kind != StepKind::reduce) {
+      to->as_tensors = true;
+      return true;
+    }
+    to->total = int(plan_.totals.size());
+    return find_parts(step.op, step.reduce, step.type, from[0], &plan_.totals.emplace_back());
+  }
+};
+
+}  // namespace
+
+bool plan_blocks(const Program& program, const ProgramGroup& group, const ValuePlace* places, bool whole_rows,
+                 BlockPlan* plan) {
+  return Planner(program, group, places, plan).plan(whole_rows);
+}
+
+}  // namespace dlt

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the steps of a group block by block: each is one call of a loop over what lies in the first caches.
+#include <string.h>
+
+#include <atomic>
+
+#include "native/cpu/copy/copy.h"
+#include "native/cpu/elementwise/streaming.h"
+#include "native/cpu/program/blocks.h"
+#include "native/cpu/reduce/reduce.h"
+#include "native/cpu/runtime/engine_table.h"
+#include "native/cpu/runtime/features.h"
+#include "native/cpu/runtime/sizes.h"
+#include "native/cpu/runtime/thread_pool.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t share_from = int64_t(1) << 20;  // work from which a second thread is faster
+constexpr int64_t local_bytes = 32 << 10;         // of buffers without an allocation
+constexpr int64_t few_rows = 4, long_row = 32;    // rows that are run one by one
+// Buffers after those of the values.
+enum Scratch { converted = 0, expanded = 3, before_cast = 6, between = 7 };
+
+// One block: where it begins, and how far it goes.
+struct BlockRange {
+  int64_t first[most_axes], extents[most_axes];
+  int64_t elements(uint32_t present, int axes) const {
+    int64_t n = 1;
+    for (int a = 0; a < axes; ++a)
+      if (present >> a & 1) n *= extents[a];
+    return n;
+  }
+};
+
+class Runner {
+ public:
+  // `states`: of each total.
+  Runner(const Program& program, const BlockPlan& plan, char* arena, char* states)
+      : program_(program), plan_(plan), arena_(arena), states_(states) {}
+
+  Status run(int64_t number) {
+    locate(number);
+    for (size_t k = 0; k < plan_.members.size(); ++k) at_[k] = nullptr;
+    for (const BlockStep& step : plan_.steps) {
+      for (int k = 0; k < step.step->inputs; ++k) DLT_TRY(bring(step.in[k]));
+      if (step.total >= 0) {
+        add_total(step);
+        continue;
+      }
+      prepare(step.out);
+      DLT_TRY(step.as_tensors ? run_tensors(step) : run_loop(step));
+      DLT_TRY(deliver(step.out));
+    }
+    return success;
+  }
+
+ private:
+  const Program& program_;
+  const BlockPlan& plan_;
+  char* arena_;
+  BlockRange block_;
+  char* states_;
+  char* at_[most_values];  // of each member in this block, contiguous
+
+  char* slot(int number) const { return arena_ + number * plan_.slot_bytes; }
+  char* scratch(int number) const { return slot(plan_.slots + number); }
+  int64_t elements(uint32_t present) const { return block_.elements(present, plan_.axes); }
+
+  void locate(int64_t number) {
+    for (int a = plan_.axes - 1; a >= 0; --a) {
+      const int64_t count = plan_.counts[a], index = count == 1 ? 0 : number % count;
+      if (count != 1) number /= count;
+      block_.first[a] = index * plan_.block[a];
+      block_.extents[a] = smaller(plan_.block[a], plan_.extents[a] - block_.first[a]);
+    }
+  }
+
+  char* memory(const BlockMember& m) const {
+    int64_t offset = 0;
+    for (int a = 0; a < plan_.axes; ++a) offset += block_.first[a] * m.strides[a];
+    return m.data + offset * m.width;
+  }
+
+  // Returns whether the elements of this block lie one after the other in memory.
+  bool is_in_order(const BlockMember& m) const {
+    int64_t step = 1;
+    for (int a = plan_.axes - 1; a >= 0; --a) {
+      if (!(m.present >> a & 1) || block_.extents[a] == 1) continue;
+      if (m.strides[a] != step) return false;
+      step *= block_.extents[a];
+    }
+    return true;
+  }
+
+  struct View {
+    int64_t shape[most_axes], strides[most_axes];
+    DLTensor tensor;
+  };
+
+  // The elements of a member in this block as a tensor: in memory, or one after the other.
+  void describe(const BlockMember& m, int type, char* data, bool in_memory, View* view) const {
+    int64_t step = 1;
+    for (int a = plan_.axes - 1; a >= 0; --a) {
+      view->shape[a] = m.present >> a & 1 ? block_.extents[a] : 1;
+      view->strides[a] = in_memory ? m.strides[a] : step;
+      step *= view->shape[a];
+    }
+    view->tensor = {data, {kDLCPU, 0}, plan_.axes, type_table[type].dtype, view->shape, view->strides, 0};
+  }
+
+  // Sees that an operand is contiguous.
+  Status bring(int k) {
+    if (at_[k] != nullptr) return success;
+    const BlockMember& m = plan_.members[size_t(k)];
+    at_[k] = memory(m);
+    if (is_in_order(m)) return success;
+    return copy_member(m, at_[k], true, slot(m.slot), false, &at_[k]);
+  }
+
+  Status copy_member(const BlockMember& m, char* from, bool from_memory, char* to, bool to_memory, char** at) {
+    static constexpr DLDataType of_width[5] = {
+        {kDLUInt, 8, 1}, {kDLUInt, 16, 1}, {kDLUInt, 32, 1}, {kDLUInt, 64, 1}, {kDLComplex, 128, 1}};
+    View source, target;
+    describe(m, type_uint8, from, from_memory, &source);
+    describe(m, type_uint8, to, to_memory, &target);
+    source.tensor.dtype = target.tensor.dtype = of_width[width_index(m.width)];
+    *at = to;
+    return copy(target.tensor, source.tensor, false) ? success : no_temporary();
+  }
+
+  // Chooses where a result is computed: where it belongs, or in a buffer.
+  void prepare(int k) {
+    const BlockMember& m = plan_.members[size_t(k)];
+    at_[k] = m.data != nullptr && !plan_.streams && is_in_order(m) ? memory(m) : slot(m.slot);
+  }
+
+  // Brings a result from its buffer to where it belongs.
+  Status deliver(int k) {
+    const BlockMember& m = plan_.members[size_t(k)];
+    if (m.data == nullptr) return success;
+    char* to = memory(m);
+    if (to == at_[k]) return success;
+    if (plan_.streams && is_in_order(m)) {
+      stream_row(kernels(), to, at_[k], elements(m.present) * m.width);
+      return success;
+    }
+    char* stays = at_[k];
+    return copy_member(m, at_[k], false, to, true, &stays);
+  }
+
+  Status run_tensors(const BlockStep& to) {
+    const ProgramStep& step = *to.step;
+    View in[3], out;
+    EngineOperand operands[3];
+    for (int k = 0; k < step.inputs; ++k) {
+      const int type = program_.values[size_t(step.in[k].value)].type;
+      describe(plan_.members[size_t(to.in[k])], type, at_[to.in[k]], false, &in[k]);
+      operands[k] = EngineOperand(&in[k].tensor, nullptr);
+    }
+    describe(plan_.members[size_t(to.out)], program_.values[size_t(step.out)].type, at_[to.out], false, &out);
+    const EngineOperand target(&out.tensor, nullptr);
+    switch (step.kind) {
+      case StepKind::reduce: {
+        ReduceOptions options = step.reduce;
+        options.initial = options.initial_type < 0 ? nullptr : step.initial;
+        return reduce(step.op, options, step.type, in[0].tensor, nullptr, plan_.reduced, out.tensor);
+      }
+      case StepKind::cast: return cpu::cast(operands[0], target, step.cast, LaunchContext());
+      default:
+        return cpu::real(Real(step.op), step.number, operands[0], step.inputs > 1 ? &operands[1] : nullptr, target,
+                         LaunchContext());
+    }
+  }
+
+  // Runs a pipeline; returns where its results are.
+  const char* convert(const CastPipeline& pipeline, const char* from, char* to, int64_t n) const {
+    if (pipeline.count == 0) return from;
+    for (int k = 0; k < pipeline.count; ++k) {
+      char* next = k + 1 == pipeline.count ? to : scratch(between + (k & 1));
+      pipeline.loops[k](next, from, nullptr, nullptr, n, 0);
+      from = next;
+    }
+    return to;
+  }
+
+  void add_total(const BlockStep& step) const {
+    const PartReduction& parts = plan_.totals[size_t(step.total)];
+    const int64_t n = elements(plan_.members[size_t(step.in[0])].present);
+    const char* from = convert(parts.pipeline, at_[step.in[0]], scratch(converted), n);
+    add_part(parts, states_ + step.total * part_state_bytes, from, n);
+  }
+
+  struct Lane {
+    const char* data;
+    uint32_t present;
+    int64_t width;
+  };
+
+  Status run_loop(const BlockStep& to) {
+    const ElementLoop& found = to.found;
+    const uint32_t present = plan_.members[size_t(to.out)].present;
+    const int64_t n = elements(present);
+    char* const out = at_[to.out];
+    if (found.loop == nullptr) {  // a cast
+      const BlockMember& m = plan_.members[size_t(to.in[0])];
+      const char* result = convert(found.in[0], at_[to.in[0]], out, n);
+      if (result != out) memcpy(out, result, size_t(n * m.width));
+      return success;
+    }
+    Lane lanes[3] = {};
+    unsigned scalars = 0;
+    bool partial = false;
+    for (int k = 0; k < to.step->inputs; ++k) {
+      const int from = found.swapped ? 1 - k : k, member = to.in[from];
+      const BlockMember& m = plan_.members[size_t(member)];
+      const CastPipeline& pipeline = found.in[k];
+      lanes[k].present = m.present;
+      lanes[k].width = pipeline.count > 0 ? type_table[pipeline.types[pipeline.count]].bytes : m.width;
+      const int64_t count = elements(m.present);
+      lanes[k].data = convert(pipeline, at_[member], scratch(converted + k), count);
+      if (m.present == present) continue;
+      if (count == 1) scalars |= 1u << k;
+      else partial = true;
+    }
+    char* direct = found.out.count > 0 ? scratch(before_cast) : out;
+    if (partial) DLT_TRY(run_partial(to, lanes, scalars, direct));
+    else found.loop(direct, lanes[0].data, lanes[1].data, lanes[2].data, n, scalars);
+    if (found.out.count > 0) convert(found.out, direct, out, n);
+    return success;
+  }
+
+  // Operands that are repeated along some axes: rows of what is whole along the inner axes, and missing or one element there.
+  Status run_partial(const BlockStep& to, Lane* lanes, unsigned scalars, char* out) {
+    const uint32_t present = plan_.members[size_t(to.out)].present;
+    const int inputs = to.step->inputs;
+    for (int split = 0; split < plan_.axes; ++split) {
+      const uint32_t outer = present & ((1u << split) - 1), inner = present & ~outer;
+      bool fits = true;
+      for (int k = 0; k < inputs; ++k) {
+        const uint32_t a = lanes[k].present & outer, b = lanes[k].present & inner;
+        fits &= (a == 0 || a == outer) && (b == 0 || b == inner);
+      }
+      const int64_t n = elements(inner), rows = elements(outer);
+      if (!fits || (n < long_row && rows > few_rows)) continue;
+      int64_t steps[3] = {};
+      for (int k = 0; k < inputs; ++k) {
+        const bool whole = (lanes[k].present & inner) != 0 || inner == 0;
+        if (!whole) scalars |= 1u << k;
+        if ((lanes[k].present & outer) != 0) steps[k] = lanes[k].width * (whole ? n : 1);
+      }
+      const int64_t out_step = n * type_table[to.found.loop_type].bytes;
+      for (int64_t r = 0; r < rows; ++r)
+        to.found.loop(out + r * out_step, lanes[0].data + r * steps[0], lanes[1].data + r * steps[1],
+                      lanes[2].data + r * steps[2], n, scalars);
+      return success;
+    }
+    return run_expanded(to, lanes, out);
+  }
+
+  // The same where rows would be short: operands are repeated in a buffer.
+  Status run_expanded(const BlockStep& to, Lane* lanes, char* out) {
+    const BlockMember& m = plan_.members[size_t(to.out)];
+    unsigned scalars = 0;
+    for (int k = 0; k < to.step->inputs; ++k) {
+      if (lanes[k].present == m.present) continue;
+      if (elements(lanes[k].present) == 1) {
+        scalars |= 1u << k;
+        continue;
+      }
+      BlockMember source = m;
+      source.width = lanes[k].width;
+      int64_t step = 1;
+      for (int a = plan_.axes - 1; a >= 0; --a) {
+        const bool has = lanes[k].present >> a & 1;
+        source.strides[a] = has ? step : 0;
+        if (has) step *= block_.extents[a];
+      }
+      char* at = nullptr;
+      DLT_TRY(copy_member(source, const_cast<char*>(lanes[k].data), true, scratch(expanded + k), false, &at));
+      lanes[k].data = at;
+    }
+    to.found.loop(out, lanes[0].data, lanes[1].data, lanes[2].data, elements(m.present), scalars);
+    return success;
+  }
+};
+
+// The chunks of the blocks that threads take, and the totals of each.
+class ChunkedRun {
+ public:
+  ChunkedRun(const Program& program, const BlockPlan& plan) : program_(program), plan_(plan) {}
+
+  Status run(bool* decided) {
+    const bool shared = plan_.work >= share_from && plan_.blocks > 1 && num_threads() > 1;
+    chunks_ = shared ? smaller(plan_.blocks, int64_t(8) * num_threads()) : 1;
+    const size_t state_bytes = size_t(chunks_) * plan_.totals.size() * part_state_bytes;
+    alignas(64) char few[local_states * part_state_bytes];
+    BlockRef memory;
+    states_ = few;
+    if (state_bytes > sizeof few) {
+      DLT_TRY(allocate(state_bytes, &memory));
+      states_ = static_cast<char*>(memory.block->data);
+    }
+    parallel_if(shared, chunks_, [this](int64_t number) { run_chunk(number); });
+    if (fault_.load() != int(Fault::none)) return fail(Fault(fault_.load()), "no memory left for a temporary");
+    end_totals(decided);
+    return success;
+  }
+
+ private:
+  static constexpr int local_states = 4;
+  const Program& program_;
+  const BlockPlan& plan_;
+  int64_t chunks_ = 1;
+  char* states_ = nullptr;  // by chunk and total
+  std::atomic<int> fault_{int(Fault::none)};
+
+  char* states_of(int64_t chunk) const { return states_ + chunk * int64_t(plan_.totals.size()) * part_state_bytes; }
+
+  void run_chunk(int64_t number) {
+    alignas(64) char local[local_bytes];
+    BlockRef memory;
+    char* arena = local;
+    if (plan_.arena_bytes > local_bytes) {
+      memory.block = allocate(size_t(plan_.arena_bytes));
+      if (memory.block == nullptr) return fault_.store(int(Fault::memory));
+      arena = static_cast<char*>(memory.block->data);
+    }
+    for (size_t t = 0; t < plan_.totals.size(); ++t) start_parts(plan_.totals[t], states_of(number) + t * part_state_bytes);
+    Runner runner(program_, plan_, arena, states_of(number));
+    const int64_t begin = plan_.blocks * number / chunks_, end = plan_.blocks * (number + 1) / chunks_;
+    for (int64_t b = begin; b < end; ++b)
+      if (const Status status = runner.run(b); !status.ok()) return fault_.store(int(status.fault));
+    if (plan_.streams) end_streaming(kernels());
+  }
+
+  void end_totals(bool* decided) const {
+    for (const BlockStep& step : plan_.steps) {
+      if (step.total < 0) continue;
+      const PartReduction& parts = plan_.totals[size_t(step.total)];
+      char* const state = states_of(0) + step.total * part_state_bytes;
+      for (int64_t c = 1; c < chunks_; ++c) join_parts(parts, state, states_of(c) + step.total * part_state_bytes);
+      int64_t count = 1;
+      for (int a = 0; a < plan_.axes; ++a)
+        if (plan_.members[size_t(step.in[0])].present >> a & 1) count *= plan_.extents[a];
+      *decided &= end_parts(parts, state, count, plan_.members[size_t(step.out)].data);
+    }
+  }
+};
+
+}  // namespace
+
+Status run_blocks(const Program& program, const BlockPlan& plan, bool* decided) noexcept {
+  return ChunkedRun(program, plan).run(decided);
+}
+
+}  // namespace dlt

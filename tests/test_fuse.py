@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fused functions: the bits, shapes, dtypes and errors of their steps, whatever the arguments are."""
+
+import pickle
+import random
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dltensor as dl
+
+# -- programs that are drawn: a list of steps, each on values by number -----------------------------------------------
+
+DTYPES = ["float32", "float64", "int32", "uint8", "int64", "bool", "float16", "bfloat16", "complex64", "int8"]
+UNARY = ["negative", "exp", "abs", "square", "sqrt", "sin", "logical_not", "isnan", "floor", "sign"]
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "less", "equal", "logical_and", "hypot", "pow"]
+BINARY += ["floor_divide", "remainder", "atan2"]
+NUMBERED = ["add", "multiply", "subtract", "divide", "maximum", "minimum", "less"]
+REDUCTIONS = ["sum", "max", "min", "mean", "any", "all", "prod", "std", "var", "count_nonzero"]
+SATURATING = ["add", "subtract", "multiply"]
+
+
+def draw_steps(rng, arguments):
+    steps, count = [], arguments
+    for _ in range(rng.randrange(1, 9)):
+        value = rng.randrange(count)
+        steps.append(
+            rng.choice(
+                [
+                    ("unary", rng.choice(UNARY), value),
+                    ("binary", rng.choice(BINARY), value, rng.randrange(count)),
+                    ("binary", rng.choice(BINARY), value, rng.randrange(count)),
+                    ("number", rng.choice(NUMBERED), value, rng.choice([2, 0.5, -1, 3])),
+                    ("saturate", rng.choice(SATURATING), value, rng.choice([100, 0.5, -1])),
+                    ("where", value, rng.randrange(count), rng.randrange(count)),
+                    ("astype", rng.choice(DTYPES[:8]), value),
+                    ("reduce", rng.choice(REDUCTIONS), value, rng.choice([None, 0, -1, (0, 1)]), rng.random() < 0.8),
+                ]
+            )
+        )
+        count += 1
+    return steps, sorted({count - 1, *[rng.randrange(arguments, count) for _ in range(rng.randrange(3))]})
+
+
+def apply(step, values):
+    kind, name, value, *rest = step
+    if kind == "where":
+        return dl.where(values[name].astype("bool"), values[value], values[rest[0]])
+    if kind == "astype":
+        return values[value].astype(name)
+    function = getattr(dl, name)
+    if kind == "reduce":
+        axes = rest[0] if isinstance(rest[0], tuple) else (rest[0],)
+        axes = tuple(a for a in axes if a is not None and -values[value].ndim <= a < values[value].ndim)
+        return function(values[value], axis=axes or None, keepdims=rest[1])
+    if kind == "saturate":
+        return function(values[value], rest[0], saturate=True)
+    if kind == "number":
+        return function(values[value], rest[0])
+    return function(values[value], *[values[k] for k in rest])
+
+
+def program(steps, returned):
+    def run(*arguments):
+        values = list(arguments)
+        for step in steps:
+            values.append(apply(step, values))
+        results = tuple(values[k] for k in returned)
+        return results if len(results) > 1 else results[0]
+
+    return run
+
+
+def draw_argument(rng, shape):
+    """A tensor of any dtype and layout, whose shape broadcasts to `shape`."""
+    dtype = rng.choice(DTYPES)
+    shape = tuple(1 if rng.random() < 0.15 else n for n in shape)
+    if rng.random() < 0.2:
+        shape = shape[rng.randrange(len(shape) + 1) :]
+    values = np.random.default_rng(rng.randrange(1 << 30)).normal(size=shape) * rng.choice([1, 1, 10, 1000])
+    t = dl.asarray(values)
+    if dtype == "complex64":
+        t = t + 1j * t
+    t = dl.clip(t, 0, 19).astype(dtype) if dtype in ("int32", "uint8", "int64", "int8") else t.astype(dtype)
+    layout = rng.randrange(4)
+    if t.ndim > 1 and layout == 1:
+        t = t.permute(*range(t.ndim)[::-1]).copy().permute(*range(t.ndim)[::-1])
+    elif t.ndim and layout == 2:
+        t = dl.concat([t, t], axis=0)[::2]
+    elif t.ndim and layout == 3:
+        t = dl.flip(t, axis=0)
+    return t
+
+
+def bits(results):
+    results = results if isinstance(results, tuple) else (results,)
+    return [(t.shape, t.dtype, t.tobytes()) for t in results]
+
+
+def outcome(function, arguments):
+    """The bits of the results, or the error."""
+    try:
+        return bits(function(*arguments))
+    except (TypeError, ValueError, OverflowError) as error:
+        return repr(error)
+
+
+def check_program(seed, sizes):
+    rng = random.Random(seed)
+    shape = tuple(rng.choice(sizes) for _ in range(rng.randrange(1, 4)))
+    arguments = [draw_argument(rng, shape) for _ in range(rng.randrange(1, 4))]
+    steps, returned = draw_steps(rng, len(arguments))
+    function = program(steps, returned)
+    fused = dl.fuse(function)
+    expected = outcome(function, arguments)
+    if isinstance(expected, str):
+        assert outcome(fused, arguments) == expected
+        return
+    for _ in range(2):  # recorded, and again
+        assert bits(fused(*arguments)) == expected, (seed, steps, returned)
+    shorter = [t[tuple(slice(0, max(n - 1, 2)) if n > 1 else slice(None) for n in t.shape)] for t in arguments]
+    if all(t.ndim == len(shape) for t in arguments):
+        assert bits(fused(*shorter)) == bits(function(*shorter)), (seed, steps, returned)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1 << 40))
+def test_drawn_programs_have_the_bits_of_their_steps(seed):
+    check_program(seed, (2, 3, 5, 16, 40))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_programs_of_large_tensors_have_the_bits_of_their_steps(seed):
+    check_program(seed, (3, 70, 130, 300))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_do_not_depend_on_threads(threads):
+    before = dl.num_threads()
+    x = dl.random.Generator(5).normal(size=(700, 901), dtype="float32")
+    steps = [("unary", "square", 0), ("reduce", "sum", 1, None, True), ("binary", "divide", 0, 2), ("unary", "exp", 3)]
+    function = program(steps, [2, 4])
+    expected = bits(function(x))
+    dl.set_num_threads(threads)
+    try:
+        assert bits(dl.fuse(function)(x)) == expected
+    finally:
+        dl.set_num_threads(before)
+
+
+# -- functions of users -----------------------------------------------------------------------------------------------
+
+
+@dl.fuse
+def scaled(x, mean, std=2.0):
+    """Scale."""
+    return (x - mean) / std
+
+
+X = dl.asarray([1.0, 2.0, 4.0])
+
+
+def test_numbers_are_operands():
+    fused = dl.fuse(lambda x, low: x * low + low)
+    assert fused(X, 2.0).tolist() == [4.0, 6.0, 10.0]
+    assert "multiply(argument 0, number 1)" in fused.plan(X, 3.0)
+    assert fused(X, -0.0).tolist() == [0.0, 0.0, 0.0]
+    assert fused(X, 3).tolist() == [6.0, 9.0, 15.0]
+    assert fused(X, True).tolist() == [2.0, 3.0, 5.0]
+    for number in (2, 100, 300):  # beside uint8 a number keeps its dtype, or fails as the step does
+        small = dl.asarray([1, 2], dtype="uint8")
+        if number < 256:
+            assert fused(small, number).dtype == dl.uint8
+        else:
+            with pytest.raises(OverflowError, match="multiply: 300 is outside uint8"):
+                fused(small, number)
+
+
+def test_a_number_that_is_read_takes_a_recording_of_its_own():
+    fused = dl.fuse(lambda x, p: x + 1 if p > 0 else x - 1)
+    assert fused(X, 2.0).tolist() == [2.0, 3.0, 5.0]
+    assert fused(X, -2.0).tolist() == [0.0, 1.0, 3.0]
+    assert fused(X, 2.0).tolist() == [2.0, 3.0, 5.0]
+    zero = dl.fuse(lambda x, p: x * float(p))
+    assert [str(t) for t in zero(X, 0.0).tolist()] == ["0.0"] * 3
+    assert [str(t) for t in zero(X, -0.0).tolist()] == ["-0.0"] * 3
+
+
+def test_the_name_the_text_and_the_parameters_stay():
+    assert scaled.__name__ == "scaled"
+    assert scaled.__doc__ == "Scale."
+    assert repr(scaled) == "<fused function scaled>"
+    assert scaled(X, std=4.0, mean=1.0).tolist() == [0.0, 0.25, 0.75]
+    assert scaled(X, 1.0).tolist() == [0.0, 0.5, 1.5]
+    with pytest.raises(TypeError, match="missing a required argument: 'mean'"):
+        scaled(X, std=1.0)
+    assert pickle.loads(pickle.dumps(scaled)) is scaled
+
+
+def test_methods_of_classes_are_fused():
+    class Model:
+        bias = 3.0
+
+        @dl.fuse
+        def forward(self, x):
+            return x * 2 + self.bias
+
+    assert Model().forward(X).tolist() == [5.0, 7.0, 11.0]
+
+
+def test_a_decorator_with_options():
+    @dl.fuse(check=True)
+    def both(x):
+        return x + 1, x.sum()
+
+    first, total = both(X)
+    assert (first.tolist(), total.item()) == ([2.0, 3.0, 5.0], 7.0)
+
+
+def test_results_that_are_arguments_and_sequences():
+    y = X + 1
+    first, second, third = dl.fuse(lambda a, b: (b, a * 2, b))(X, y)
+    assert first is y
+    assert third is y
+    assert second.tolist() == [2.0, 4.0, 8.0]
+    assert type(dl.fuse(lambda a: [a + 1])(X)) is list
+
+
+def test_the_plan_names_steps_passes_and_results():
+    text = dl.fuse(lambda x: dl.exp(x - x.max(axis=1, keepdims=True)) * 0.5).plan(dl.ones((3, 4)))
+    assert text.splitlines() == [
+        "pass 1:",
+        "    %1 = max(argument 0, axis=(1,)): float32",
+        "    %2 = subtract(argument 0, %1): float32",
+        "    %3 = exp(%2): float32",
+        "    %5 = multiply(%3, 0.5): float32",
+        "return %5",
+    ]
+    fixed = dl.fuse(lambda x: x / x.shape[0]).plan(dl.ones((3, 4)))
+    assert fixed.endswith("for these shapes and strides alone")
+
+
+def test_shapes_that_are_read_are_those_of_the_call():
+    mean = dl.fuse(lambda x: x.sum(axis=0) / x.shape[0])
+    for n in (2, 3, 5, 1):
+        assert mean(dl.ones((n, 2))).tolist() == [1.0, 1.0]
+    turned = dl.fuse(lambda x: x.T + x)
+    for n in (3, 1, 2):
+        x = dl.arange(n * n, dtype="float32").reshape((n, n))
+        assert turned(x).tolist() == (x.T + x).tolist()
+    row = dl.fuse(lambda x, y: x[:, None] * y)
+    assert row(X, dl.ones(2)).shape == (3, 2)
+
+
+def test_extents_of_one_broadcast_as_in_the_steps():
+    add = dl.fuse(lambda x, y: (x + y) * 2)
+    for a, b in (((3, 4), (3, 4)), ((3, 4), (1, 4)), ((3, 1), (1, 4)), ((1, 1), (3, 4)), ((1, 4), (3, 1))):
+        x, y = dl.ones(a), dl.full(b, 2.0)
+        assert add(x, y).tolist() == ((x + y) * 2).tolist()
+    with pytest.raises(ValueError, match="shapes \\(3, 4\\) and \\(2, 4\\) do not broadcast"):
+        add(dl.ones((3, 4)), dl.ones((2, 4)))
+    assert add(dl.ones((0, 4)), dl.ones((1, 4))).shape == (0, 4)
+    assert dl.fuse(lambda x: (x * 2).sum(axis=0))(dl.ones((0, 3))).tolist() == [0.0] * 3
+
+
+def test_results_keep_the_order_of_their_operands():
+    x = dl.ones((3, 4, 5)).permute(2, 0, 1)
+    assert dl.fuse(lambda x: x * 2 + 1)(x).strides == (x * 2 + 1).strides
+
+
+# -- out= -------------------------------------------------------------------------------------------------------------
+
+
+def test_results_go_to_out():
+    out = dl.zeros(3)
+    assert scaled(X, 1.0, out=out) is out
+    assert out.tolist() == [0.0, 0.5, 1.5]
+    wide = dl.zeros(3, dtype="float64")
+    assert scaled(X, 1.0, out=wide).tolist() == [0.0, 0.5, 1.5]
+    array = np.zeros(3, dtype="float32")
+    assert scaled(X, 1.0, out=array) is array
+    assert array.tolist() == [0.0, 0.5, 1.5]
+    x = X.copy()
+    assert dl.fuse(lambda x: x + x.flip(0) if False else x + x.sum())(x, out=x).tolist() == [8.0, 9.0, 11.0]
+    base = dl.arange(5, dtype="float32")
+    dl.fuse(lambda a: a * 2 + 1)(base[:4], out=base[1:])
+    assert base.tolist() == [0.0, 1.0, 3.0, 5.0, 7.0]
+
+
+def test_an_out_that_does_not_fit_is_refused_before_anything_is_written():
+    out = dl.zeros(2)
+    with pytest.raises(ValueError, match="the result has shape \\(3,\\), out has shape \\(2,\\)"):
+        scaled(X, 1.0, out=out)
+    assert out.tolist() == [0.0, 0.0]
+    with pytest.raises(TypeError, match="one tensor"):
+        dl.fuse(lambda x: (x + 1, x))(X, out=dl.zeros(3))
+    with pytest.raises(ValueError, match="read-only"):
+        scaled(X, 1.0, out=dl.broadcast_to(dl.zeros(1), (3,)))
+
+
+# -- what is no step --------------------------------------------------------------------------------------------------
+
+OUTSIDE = dl.ones(3)
+REFUSED = {
+    "a value in a condition": lambda x: x if x.sum() > 0 else -x,
+    "a tensor that is no argument": lambda x: x + OUTSIDE,
+    "a list of numbers": lambda x: dl.add(x, [1.0, 2.0, 3.0]),
+    "a product": lambda x: x @ x,
+    "a sort": lambda x: dl.sort(x),
+    "an index of values": lambda x: x[x > 0],
+    "a number of it": lambda x: x + float(x[0]),
+    "a function of NumPy": lambda x: np.asarray(x) + 1,
+    "its list": lambda x: x + x.tolist()[0],
+    "a running sum": lambda x: dl.cumsum(x),
+    "an assignment": lambda x: x.__iadd__(1),
+    "an item that is set": lambda x: x.__setitem__(0, 1.0),
+    "another output": lambda x: dl.add(x, x, out=x),
+    "a mask of a reduction": lambda x: dl.sum(x, where=x > 1),
+    "a reversed result": lambda x: (x + 1)[::-1] * 2,
+    "an export": lambda x: dl.from_dlpack(x.__dlpack__()) + x,
+    "a copy on the host": lambda x: x.to("cpu") + 1,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_function_that_is_no_program_is_refused_with_its_line(name):
+    before = X.tolist()
+    with pytest.raises(TypeError, match=r"line \d+ of .*test_fuse.py cannot be fused: ") as error:
+        dl.fuse(REFUSED[name])(X)
+    assert str(REFUSED[name].__code__.co_firstlineno) in str(error.value)
+    assert X.tolist() == before
+    assert scaled(X, 1.0).tolist() == [0.0, 0.5, 1.5]  # the thread records no longer
+
+
+def test_results_that_are_no_tensors_are_refused():
+    for function in (lambda x: 3, lambda x: None, lambda x: (x + 1, {})[1]):
+        with pytest.raises(TypeError, match="a fused function returns tensors, got"):
+            dl.fuse(function)(X)
+    with pytest.raises(TypeError, match="take views of its result"):
+        dl.fuse(lambda x: (x + 1)[::2])(X)
+
+
+def test_errors_of_the_function_pass_as_they_are():
+    def fails(x):
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        dl.fuse(fails)(X)
+    with pytest.raises(TypeError, match="bitwise_and: not defined for float32"):
+        dl.fuse(lambda x: dl.bitwise_and(x, x))(X)
+
+
+def test_a_stand_in_that_is_kept_is_of_no_use():
+    kept = []
+    dl.fuse(lambda x: (kept.append(x), x + 1)[1])(X)
+    for use in (lambda t: t + 1, lambda t: t.tolist(), lambda t: t.numpy(), lambda t: bool(t[0]), lambda t: t.sum()):
+        with pytest.raises((dl.DeviceError, BufferError)):
+            use(kept[0])
+    assert kept[0].shape == (3,)
+
+
+def test_fused_functions_inside_fused_functions_are_their_steps():
+    outer = dl.fuse(lambda x: scaled(x, 1.0) * 2)
+    assert outer(X).tolist() == [0.0, 1.0, 3.0]
+    assert len(outer.plan(X).splitlines()) == 5
+
+
+def test_functions_of_the_library_that_are_made_of_steps_are_fused():
+    x = dl.random.Generator(2).normal(size=(20, 30))
+    functions = [
+        lambda x: dl.softmax(x, axis=-1),
+        lambda x: dl.logsumexp(x, axis=-1),
+        lambda x: dl.clip(x, -1, 1),
+        lambda x: dl.nan_to_num(x),
+        lambda x: (x.astype("uint8") < -1) | (x > 0),
+        lambda x: x + dl.zeros_like(x) + dl.full_like(x, 2.0),
+        lambda x: dl.round(x, 2),
+        lambda x: dl.sinc(x),
+        lambda x: dl.where(x > 0, dl.log1p(dl.abs(x)), x * 0.1),
+        lambda x: dl.cast(x, "uint8", scale=100.0, offset=128.0, rounding="nearest", saturate=True),
+    ]
+    for function in functions:
+        assert bits(dl.fuse(function)(x)) == bits(function(x))
+
+
+def test_more_arguments_and_plans_than_are_kept():
+    assert dl.fuse(lambda *xs: sum(xs[1:], xs[0]))(*[X] * 20).tolist() == [20.0, 40.0, 80.0]
+    fused = dl.fuse(lambda x: x + 1)
+    for ndim in range(8):
+        for dtype in ("float32", "float64", "int32"):
+            assert fused(dl.ones((2,) * ndim, dtype=dtype)).ndim == ndim
+    assert fused(dl.ones((1,) * 20)).ndim == 20  # more dimensions than a program has: step by step
+
+
+def test_long_functions_are_refused():
+    def long(x):
+        for _ in range(300):
+            x = x + 1
+        return x
+
+    with pytest.raises(TypeError, match="so long a function"):
+        dl.fuse(long)(X)
+
+
+def test_operands_of_other_libraries():
+    array = np.asarray([[1.0, 2.0], [3.0, 4.0]], dtype="float32")
+    fused = dl.fuse(lambda x, y: x * y + 1)
+    assert fused(array, array.T).tolist() == (array * array.T + 1).tolist()
+    assert fused(np.float64(2.0), X).tolist() == [3.0, 5.0, 9.0]
+
+
+def test_threads_share_a_fused_function():
+    fused, wrong = dl.fuse(lambda x, a: dl.sqrt(x * x + a).sum()), []
+
+    def work(seed):
+        for k in range(60):
+            x = dl.full((3 + (seed + k) % 5, 40 * (1 + k % 3)), float(seed), dtype=("float32", "float64")[k % 2])
+            if fused(x, k).item() != dl.sqrt(x * x + k).sum().item():
+                wrong.append((seed, k))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
