@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of few elements: sums, means and products of a strip of them at once, of whose elements no state is kept in memory.
+#include <string.h>
+
 #include "native/cpu/reduce/reduce_pass.h"
 #include "native/cpu/reduce/round_states.h"
 #include "native/cpu/runtime/features.h"
@@ -8,7 +10,7 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t most_elements = 64, most_of_rows = 256;
+constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 2048;
 
 bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
@@ -17,6 +19,12 @@ bool is_product(const ReducePass& pass) {
 bool is_exact_sum(const ReducePass& pass) { return (pass.end == End::sum || is_mean(pass)) && pass.type != type_complex128; }
 // Where elements lie as the loops want them, `rows` apart.
 bool in_place(const ReducePass& pass, const Place& step) { return step.in == pass.in_width && pass.pipeline.count == 0; }
+
+// Rows of float32 whose elements follow one another.
+bool sums_in_place(const ReducePass& pass) {
+  return is_exact_sum(pass) && pass.type == type_float32 && pass.turns && pass.pipeline.count == 0 &&
+         pass.reduced[0].size >= least_each;
+}
 
 // Elements of n results, in rows that are `*row_bytes` apart.
 const char* rows_of(const ReducePass& pass, const Place& from, const Place& step, int64_t n, Stage* stage, int64_t* row_bytes) {
@@ -50,15 +58,68 @@ bool round_plain(const double* sums, int64_t n, int64_t count, R* out) {
   return true;
 }
 
-// Rounds n sums that are exact in float64.
-bool end_plain(const ReducePass& pass, const double* sums, int64_t n, char* results) {
-  const int64_t count = is_mean(pass) ? pass.reduced_count : 1;
+double initial_of(const ReducePass& pass) {
+  double initial = 0;
+  if (pass.initial_type == type_float64) memcpy(&initial, pass.initial, sizeof initial);
+  return initial;
+}
+
+// A strip of results, the dtype of which is R.
+template <class R>
+struct Strip {
+  const ReducePass& pass;
+  const ResultRun& where;  // of the first one
+  Stage* stage;
+  R* out;
+
+  // Rounds result c by the exact state of its elements; false where that leaves two values.
+  bool round_again(int64_t c) const {
+    alignas(16) char state[36 * 16];
+    pass.reducer->start(state, 1, 1);
+    struct Taken {
+      const Reducer* reducer;
+      void* state;
+    } taken{pass.reducer, state};
+    const auto take = [](void* context, const void* run, int64_t n, int64_t first) {
+      const auto& to = *static_cast<const Taken*>(context);
+      to.reducer->run(to.state, run, n, first, nullptr);
+    };
+    each_run(pass, where.at + c * where.step, 0, pass.reduced_count, pass.identity, stage, take, &taken);
+    if (pass.initial_type >= 0)
+      pass.kernels->reduce->reducers[pass.body][pass.initial_type].run(state, pass.initial, 1, 0, nullptr);
+    const auto* const w = reinterpret_cast<const double*>(state);
+    const State sum{w[exact_sums::high], w[exact_sums::low], w[exact_sums::bound]};
+    return is_mean(pass) ? round_mean(sum, double(pass.reduced_count), out + c) : round_state(sum, out + c);
+  }
+
+  // Rounds n sums of float64 that are off by `error` at most.
+  bool round_near(const double* sums, int64_t n, double error) const {
+    const double each = is_mean(pass) ? 1 / double(pass.reduced_count) : 1, initial = initial_of(pass);
+    const double rounding = each == 1 && initial == 0 ? 0 : 0x1p-51;
+    for (int64_t c = 0; c < n; ++c) {
+      const double value = (sums[c] + initial) * each, margin = error * each + magnitude_of(value) * rounding;
+      out[c] = from<R>(value + margin);
+      if (!same_bits(out[c], from<R>(value - margin)) && !round_again(c)) return false;
+    }
+    return true;
+  }
+
+  bool round(const double* sums, int64_t n, double error) const {
+    if (error == 0 && pass.initial_type < 0) return round_plain(sums, n, is_mean(pass) ? pass.reduced_count : 1, out);
+    return pass.reducer->parts == 1 && error < 0x1p900 && round_near(sums, n, error);
+  }
+};
+
+// Rounds n sums that are off by `error` at most; false where it cannot tell one.
+bool end_plain(const ReducePass& pass, const ResultRun& where, const double* sums, int64_t n, double error, Stage* stage,
+               char* results) {
   switch (pass.result) {
-    case type_float16: return round_plain(sums, n, count, reinterpret_cast<float16*>(results));
-    case type_bfloat16: return round_plain(sums, n, count, reinterpret_cast<bfloat16*>(results));
+    case type_float16: return Strip<float16>{pass, where, stage, reinterpret_cast<float16*>(results)}.round(sums, n, error);
+    case type_bfloat16: return Strip<bfloat16>{pass, where, stage, reinterpret_cast<bfloat16*>(results)}.round(sums, n, error);
     case type_float32:
-    case type_complex64: return round_plain(sums, n, count, reinterpret_cast<float*>(results));
-    default: return round_plain(sums, n, count, reinterpret_cast<double*>(results));
+    case type_complex64: return Strip<float>{pass, where, stage, reinterpret_cast<float*>(results)}.round(sums, n, error);
+    default:
+      return error == 0 && round_plain(sums, n, is_mean(pass) ? pass.reduced_count : 1, reinterpret_cast<double*>(results));
   }
 }
 
@@ -79,14 +140,21 @@ bool round_wide(const ReducePass& pass, const char* a, int64_t row_bytes, int64_
   return true;
 }
 
+// Returns whether there is no initial value, or a sum of floats begins with it.
+bool takes_initial(const ReducePass& pass) {
+  return pass.initial_type < 0 || (pass.end == End::sum && pass.type == type_float32 && pass.reducer->parts == 1 &&
+                                   pass.result != type_float64 && pass.initial_type == type_float64);
+}
+
 }  // namespace
 
 bool takes_few(const ReducePass& pass) {
-  if (!pass.columns || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr || pass.initial_type >= 0 ||
+  if (!pass.columns || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr || !takes_initial(pass) ||
       pass.reduced_ndim != 1 || pass.reduced_count == 0 || !(is_product(pass) || is_exact_sum(pass)))
     return false;
   const bool is_wide = pass.type == type_float64;
   if (is_wide && !is_product(pass) && pass.result != type_float64) return false;
+  if (sums_in_place(pass)) return pass.reduced_count <= most_in_place;
   const int64_t most = is_product(pass) || (pass.turns && !is_wide) ? most_of_rows : most_elements;
   return pass.reduced_count <= most && (pass.turns || pass.pipeline.count == 0 ||
                                         (pass.pipeline.count == 1 && pass.kept[pass.kept_ndim - 1].step.in == pass.in_width));
@@ -99,8 +167,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   const int64_t result_bytes = type_table[pass.result].bytes;
   char* const out = static_cast<char*>(results);
   double sums[2 * strip_columns];
-  if (is_exact_sum(pass) && pass.type == type_float32 && pass.turns && pass.pipeline.count == 0 && inner.size >= least_each)
-    return few.row_sums(sums, pass.in + where.at.in, where.step.in, n, inner.size) && end_plain(pass, sums, n, out);
+  if (sums_in_place(pass))
+    return end_plain(pass, where, sums, n, few.row_sums(sums, pass.in + where.at.in, where.step.in, n, inner.size), stage, out);
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
   const int64_t strip = in_place(pass, where.step) ? n : smaller(n, staged_count / inner.size);
   for (int64_t c = 0; c < n; c += strip) {
@@ -113,8 +181,9 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     } else if (pass.type == type_float64) {
       if (!round_wide(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
     } else {
-      if (!few.column_sums(sums, a, row_bytes, inner.size, count * parts) || !end_plain(pass, sums, count * parts, to))
-        return false;
+      const double error = few.column_sums(sums, a, row_bytes, inner.size, count * parts);
+      const ResultRun first{where.at + c * where.step, where.index, where.step, where.index_step};
+      if (!end_plain(pass, first, sums, count * parts, error, stage, to)) return false;
     }
   }
   return true;

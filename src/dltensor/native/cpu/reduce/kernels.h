@@ -38,9 +38,10 @@ typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
 typedef void (*terms_t)(double* products, double* rests, const void* a, const void* b, int64_t n);
 
 // Loops over few elements for each result, which lie in rows of n columns.
-typedef bool (*plain_sums_t)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
+typedef double (*plain_sums_t)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 struct FewKernels {
-  // Sums of n columns, or of `rows` rows, of float32 in float64. False if they may not be exact.
+  // Sums of n columns, or of `rows` rows, of float32 in float64. Returns at most what each is off by: 0 where all are exact, infinity
+  // where elements are not finite.
   plain_sums_t column_sums, row_sums;
   // Exact sums divided by `count`, below 2^20, rounded once. False, with nothing that counts written, near subnormal results.
   bool (*round_means)(float* out, const double* sums, int64_t n, double count);

@@ -108,8 +108,8 @@ void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes
   *exponents = local;
 }
 
-// Rows of floats are added plainly, and the span of their exponents says afterwards whether that was exact.
-bool column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+// Rows of floats are added plainly, and the span of their exponents says afterwards how far the sums may be off.
+double column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   static_assert(rows_together == 8);
   static constexpr decltype(&add_rows<1, true>) begin[] = {add_rows<1, true>, add_rows<2, true>, add_rows<3, true>,
                                                            add_rows<4, true>, add_rows<5, true>, add_rows<6, true>,
@@ -120,7 +120,7 @@ bool column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, i
   int64_t r = (rows - 1) % rows_together + 1;
   begin[r - 1](sums, &exponents, from, row_bytes, n);
   for (; r < rows; r += rows_together) add_rows<rows_together, false>(sums, &exponents, from + r * row_bytes, row_bytes, n);
-  return exponents.span() <= spare_bits - log2_above(rows);
+  return exponents.error_of(rows, rows);
 }
 
 template <class T>
@@ -136,7 +136,7 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
     for (int64_t r = 0; r < rows; r += block) {
       const int64_t rows_now = rows - r < block ? rows - r : block;
       const char* const at = from + r * row_bytes;
-      if (!column_sums(sums, at + 4 * first, row_bytes, rows_now, count)) {
+      if (column_sums(sums, at + 4 * first, row_bytes, rows_now, count) != 0) {
         deposit_rows<float>(w, capacity, at, row_bytes, rows_now, first, first + count);
         continue;
       }
@@ -146,7 +146,7 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   }
 }
 
-bool row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   Span exponents;
   exponents.clear();
   for (int64_t r = 0; r < rows; ++r) {
@@ -171,7 +171,7 @@ bool row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int6
       for (int j = 0; j < half; ++j) last[j] += last[j + half];
     sums[r] = last[0];
   }
-  return exponents.span() <= spare_bits - log2_above(n);
+  return exponents.error_of(n, n / Span::lanes + 1 + log2_above(Span::lanes));
 }
 
 void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
@@ -181,7 +181,7 @@ void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   for (int64_t first = 0; first < rows; first += block) {
     const int64_t count = rows - first < block ? rows - first : block;
     const char* const at = static_cast<const char*>(a) + first * row_bytes;
-    const bool is_exact = row_sums(sums, at, row_bytes, count, n);
+    const bool is_exact = row_sums(sums, at, row_bytes, count, n) == 0;
     const int64_t wide_end = is_exact ? count / lanes * lanes : 0;
     for (int64_t r = 0; r < wide_end; r += lanes) deposit_columns(w, capacity, first + r, load(sums + r));
     for (int64_t r = wide_end; r < count; ++r) {

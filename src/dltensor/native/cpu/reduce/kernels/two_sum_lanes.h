@@ -131,18 +131,29 @@ struct Span {
     low = less < low ? less : low;
     high = bits > high ? bits : high;
   }
+  uint32_t greatest() const {
+    uint32_t most = 0;
+    for (int j = 0; j < lanes; ++j) most = high[j] > most ? high[j] : most;
+    return most;
+  }
   // Sums of fewer than 2^(30 - span) such elements are exact in float64. 99 with infinities and NaN.
   int span() const {
-    uint32_t least = 0x7f7fffff, most = 0;
-    for (int j = 0; j < lanes; ++j) {
-      least = low[j] < least ? low[j] : least;
-      most = high[j] > most ? high[j] : most;
-    }
+    uint32_t least = 0x7f7fffff;
+    for (int j = 0; j < lanes; ++j) least = low[j] < least ? low[j] : least;
+    const uint32_t most = greatest();
     return most >> 23 == 255 ? 99 : int(most >> 23) - int((least + 1) >> 23);
   }
+  inline double error_of(int64_t n, int64_t additions) const;
 };
 DLT_FN int log2_above(int64_t n) { return n <= 1 ? 0 : 64 - __builtin_clzll(uint64_t(n - 1)); }
 constexpr int spare_bits = 53 - 24;  // of a float in a float64
+// At most what a sum of n such elements in float64 is off by, after so many additions one after the other, with room for the
+// rounding of more operations: 0 where it is exact, infinity where they are not finite. Partial sums are below n times the greatest.
+inline double Span::error_of(int64_t n, int64_t additions) const {
+  if (span() <= spare_bits - log2_above(n)) return 0;
+  const double most = double(bits_as<float>(greatest()));
+  return most < __builtin_inf() ? most * double(n) * double(additions + 2) * 0x1p-53 : __builtin_inf();
+}
 // Registers of sums. Where there are 16 registers, four leave room for the spans of exponents.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int sum_registers = 8;
