@@ -9,6 +9,9 @@ from .types cimport DLDataType, DLTensor
 cdef class RecordedNumber:
     cdef object value
     cdef int index
+    cdef set read
+    cdef object refuse(self)
+    cdef object operate(self, other)
 
 cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str func)
 cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str func) except -1

@@ -124,10 +124,101 @@ cdef int tag_number(object x, Scalar* out) except -1:
 
 
 cdef class RecordedNumber:
-    """A number among the arguments of a function that is recorded: an operand, whose value must not decide anything."""
+    """A number among the arguments of a function that is recorded: an operand, whose value must not decide anything.
 
-    def __init__(self, value, int index):
-        self.value, self.index = value, index
+    What would read it raises TypeError, after its index was added to `read`. Tensors take it as an operand.
+    """
+
+    def __init__(self, value, int index, set read):
+        self.value, self.index, self.read = value, index, read
+
+    cdef object refuse(self):
+        self.read.add(self.index)
+        raise TypeError("a number was read while the function was recorded")
+
+    cdef object operate(self, other):
+        return NotImplemented if hasattr(type(other), "__dlpack__") else self.refuse()
+
+    def __getattribute__(self, name):  # __class__ too, which isinstance() asks for
+        self.refuse()
+
+    def __bool__(self):
+        self.refuse()
+
+    def __hash__(self):
+        self.refuse()
+
+    def __repr__(self):
+        self.refuse()
+
+    def __str__(self):
+        self.refuse()
+
+    def __format__(self, spec):
+        self.refuse()
+
+    def __neg__(self):
+        return self.refuse()
+
+    def __pos__(self):
+        return self.refuse()
+
+    def __abs__(self):
+        return self.refuse()
+
+    def __float__(self):
+        return self.refuse()
+
+    def __int__(self):
+        return self.refuse()
+
+    def __index__(self):
+        return self.refuse()
+
+    def __pow__(self, other, modulus):
+        return self.operate(other)
+
+    def __rpow__(self, other, modulus):
+        return self.operate(other)
+
+    def __richcmp__(self, other, int op):
+        return self.operate(other)
+
+    def __add__(self, other):
+        return self.operate(other)
+
+    def __radd__(self, other):
+        return self.operate(other)
+
+    def __sub__(self, other):
+        return self.operate(other)
+
+    def __rsub__(self, other):
+        return self.operate(other)
+
+    def __mul__(self, other):
+        return self.operate(other)
+
+    def __rmul__(self, other):
+        return self.operate(other)
+
+    def __truediv__(self, other):
+        return self.operate(other)
+
+    def __rtruediv__(self, other):
+        return self.operate(other)
+
+    def __floordiv__(self, other):
+        return self.operate(other)
+
+    def __rfloordiv__(self, other):
+        return self.operate(other)
+
+    def __mod__(self, other):
+        return self.operate(other)
+
+    def __rmod__(self, other):
+        return self.operate(other)
 
 
 cpdef object plain_number(object value, str func, str expected="a number"):

@@ -81,12 +81,15 @@ cdef inline bint is_operand(object x) except -1:
 
 
 cdef bint _is_foreign_operand(object x) except -1:
-    cdef const TypeEntry* entry = entry_of(x)
+    cdef const TypeEntry* entry
+    if isinstance(x, RecordedNumber):
+        return True
+    entry = entry_of(x)
     if entry.wraps_arrays:
         return False
     if entry.path not in (UNKNOWN, CAPSULE, NONE):
         return True
-    return isinstance(x, (int, float, complex, list, tuple, range, RecordedNumber))  # bool, and subclasses
+    return isinstance(x, (int, float, complex, list, tuple, range))  # bool, and subclasses
 
 
 cdef object _unsupported(int op, object a, object b):

@@ -19,7 +19,7 @@ from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, chec
                          read_operands, read_tensor, store_number)
 from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
                       engine_of, finish, loaded_engine, release_gil, set_launch)
-from .._core.scalars cimport integer_range, shown, store_exact
+from .._core.scalars cimport RecordedNumber, integer_range, shown, store_exact
 from .._core.default_dtype cimport default_real
 from .._core.allocation cimport check_writable
 from .._core.tensor cimport Tensor, new_empty, new_tensor, operations
@@ -109,6 +109,8 @@ cdef object _converted(int op, PyObject** arguments, int count, PyObject* out, b
 
 cdef int _check_exponent(const Operand* base, object exponent) except -1:
     """Refuse a negative integer as the exponent of integers: nearly every result would be 0."""
+    if isinstance(exponent, RecordedNumber):
+        (<RecordedNumber>exponent).refuse()
     if isinstance(exponent, int) and exponent < 0 and 0 <= base.type < computed_types and kind_order(base.type) < 2:
         raise ValueError(f"pow: integers to the power of {shown(exponent)} are fractions; give the exponent as a "
                          f"float, or convert the base with astype()")

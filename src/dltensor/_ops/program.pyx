@@ -72,6 +72,7 @@ cdef extern from "native/cpu/program/program.h" namespace "dlt" nogil:
         int numbers
         bint fixed
     bint plan_program(Program*)
+    bint same_program(const Program&, const Program&)
     bint run_small(const Program&, const void**, const void**, void**, int64_t)
     bint shape_results(const Program&, const DLTensor*, int64_t (*)[8])
     Status run_program(const Program&, const DLTensor*, const void**, const DLTensor*, cbool*)
@@ -86,6 +87,7 @@ cdef extern from "native/cpu/program/recorder.h" namespace "dlt" nogil:
     void end_recording()
     bint is_recording()
     bint was_refused()
+    int unclear_number()
     void record_argument(const DLTensor&, Block*)
     bint record_result(const DLTensor&, const Block*)
 
@@ -179,6 +181,7 @@ cdef class FusedFunction:
     cdef list plans
     cdef _Plan last  # the plan of the last call, if it may be `_quick`
     cdef bint checks
+    cdef str name
     cdef object parameters
     cdef dict __dict__
     cdef object __weakref__
@@ -189,6 +192,7 @@ cdef class FusedFunction:
         self.plans = []
         self.parameters = None
         update_wrapper(self, function)
+        self.name = getattr(function, "__name__", type(function).__name__)
 
     def __call__(self, *args, out=None, **keywords):
         cdef Argument arguments[MOST_ARGUMENTS]
@@ -206,21 +210,21 @@ cdef class FusedFunction:
             return self._stepwise(args, out)
         plan = self._plan(args, arguments, count)
         self.last = None if plan.program.small.size() == 0 else plan
-        result = _run(plan, arguments, out, self.__name__)
+        result = _run(plan, arguments, out, self.name)
         if result is None:
             return self._stepwise(args, out)
         if self.checks:
-            _compare(result, self.function(*args), self.__name__)
+            _compare(result, self.function(*args), self.name)
         return result
 
     def __get__(self, instance, owner):
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self):
-        return self.__qualname__
+        return getattr(self, "__qualname__", self.name)
 
     def __repr__(self):
-        return f"<fused function {self.__qualname__}>"
+        return f"<fused function {getattr(self, '__qualname__', self.name)}>"
 
     def plan(self, *args, **keywords):
         """Return the steps for arguments like these as text, one line for each; see `fuse`."""
@@ -230,7 +234,7 @@ cdef class FusedFunction:
             args = self._bound(args, keywords)
         cdef list held = _read(args, arguments, &elsewhere)
         if held is None:
-            raise TypeError(f"{self.__name__}: a fused function takes at most {MOST_ARGUMENTS} arguments")
+            raise TypeError(f"{self.name}: a fused function takes at most {MOST_ARGUMENTS} arguments")
         return _text(self._plan(args, arguments, <int>len(args)))
 
     cdef tuple _bound(self, tuple args, dict keywords):
@@ -238,7 +242,7 @@ cdef class FusedFunction:
             self.parameters = signature(self.function)
         bound = self.parameters.bind(*args, **keywords)
         if bound.kwargs:
-            raise TypeError(f"{self.__name__}: parameters that are taken by keyword alone cannot be fused")
+            raise TypeError(f"{self.name}: parameters that are taken by keyword alone cannot be fused")
         return bound.args
 
     cdef object _stepwise(self, tuple args, object out):
@@ -247,10 +251,10 @@ cdef class FusedFunction:
         if out is None:
             return result
         if type(result) is not Tensor:
-            raise TypeError(f"{self.__name__}: out takes the result of a function that returns one tensor")
+            raise TypeError(f"{self.name}: out takes the result of a function that returns one tensor")
         return deliver(result, read_output(out, result, (<Tensor>result).impl.dl.ndim, (<Tensor>result).impl.dl.shape,
-                                           (<Tensor>result).impl.dl.dtype, SAME_KIND, self.__name__), out,
-                       self.__name__)
+                                           (<Tensor>result).impl.dl.dtype, SAME_KIND, self.name), out,
+                       self.name)
 
     cdef _Plan _plan(self, tuple args, const Argument* arguments, int count):
         cdef _Plan plan
@@ -258,7 +262,7 @@ cdef class FusedFunction:
         for plan in plans:
             if _fits(plan, arguments, count):
                 return plan
-        plan = _record(self.function, args, arguments, count, self.__name__)
+        plan = _record(self.function, args, arguments, count, self.name)
         self.plans = [plan, *plans[:MOST_PLANS - 1]]
         return plan
 
@@ -304,22 +308,37 @@ cdef list _read(tuple args, Argument* arguments, bint* elsewhere):
 # -- recording --------------------------------------------------------------------------------------------------------
 
 cdef _Plan _record(object function, tuple args, const Argument* arguments, int count, str func):
+    """Record the function with its numbers as operands, but for those that it reads: these are constants."""
     cdef int i
-    cdef bint numbers = False
-    for i in range(count):
-        numbers |= arguments[i].kind == NUMBER
-    if numbers:  # as operands; but where their values are read, they are what the function was recorded for
+    cdef set fixed = set(), every = {i for i in range(count) if arguments[i].kind == NUMBER}, read
+    cdef _Plan plan, constant
+    while fixed != every:
+        read = set()
         try:
-            return _recorded(function, args, arguments, count, False, func)
+            plan = _recorded(function, args, arguments, count, fixed, read, func)
         except Exception:
-            pass
-    return _recorded(function, args, arguments, count, True, func)
+            fixed = fixed | read if read - fixed else every
+            continue
+        if read:  # and it caught the error
+            fixed = fixed | read
+            continue
+        constant = _recorded(function, args, arguments, count, every, set(), func)
+        if same_program(plan.program, constant.program):
+            return _planned(plan, func)
+        return _planned(constant, func)  # it has read a number in a way that is not seen
+    return _planned(_recorded(function, args, arguments, count, every, set(), func), func)
 
 
-cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int count, bint numbers_fixed, str func):
+cdef _Plan _planned(_Plan plan, str func):
+    if not plan_program(&plan.program):
+        raise TypeError(f"{func}: the function has too many steps to be fused; divide it")
+    return plan
+
+
+cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int count, set fixed, set read, str func):
+    """Record the function; `fixed` are the numbers that are constants, and `read` gets others whose values it reads."""
     cdef _Plan plan = _Plan()
     cdef int i
-    cdef bint refused = False
     cdef list given = []
     plan.count = count
     plan.fixed, plan.layouts, plan.results = [None] * count, [None] * count, []
@@ -332,8 +351,8 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
             if arguments[i].kind == TENSOR:
                 plan.layouts[i] = _layout(<Tensor>arguments[i].object)
                 given.append(_stand_in(<Tensor>arguments[i].object))
-            elif arguments[i].kind == NUMBER and not numbers_fixed:
-                given.append(RecordedNumber(args[i], i))
+            elif arguments[i].kind == NUMBER and i not in fixed:
+                given.append(RecordedNumber(args[i], i, read))
             else:
                 plan.arguments[i].kind = FIXED
                 plan.any_fixed = True
@@ -341,14 +360,14 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
                 given.append(args[i])
         try:
             _take_results(plan, function(*given), given, func)
+            if unclear_number() >= 0:
+                read.add(unclear_number())
         except Exception as error:
             if was_refused() or isinstance(error, DeviceError) or "ext_dev" in str(error):
                 raise TypeError(_refusal(function, error, func)) from error
             raise
     finally:
         end_recording()
-    if not plan_program(&plan.program):
-        raise TypeError(f"{func}: the function has too many steps to be fused; divide it")
     return plan
 
 
@@ -372,22 +391,36 @@ cdef Tensor _stand_in(Tensor x):
 
 cdef int _take_results(_Plan plan, object returned, list given, str func) except -1:
     cdef Tensor t
+    cdef list seen = []
     if type(returned) in (tuple, list):
         plan.kind = type(returned)
     for x in (returned if plan.kind is not None else (returned,)):
-        for i, argument in enumerate(given):
-            if x is argument:
-                plan.results.append(~i)
+        for k, other in seen:
+            if x is other:
+                plan.results.append(k)
                 break
         else:
-            if type(x) is not Tensor:
-                raise TypeError(f"{func}: a fused function returns tensors, got {type(x).__qualname__}")
-            t = <Tensor>x
-            if not record_result(t.impl.dl, t.impl.block):
-                raise TypeError(f"{func}: a fused function returns what it computes, in the shape of the last step; "
-                                f"take views of its result")
-            plan.results.append(<int>plan.program.results.size() - 1)
+            plan.results.append(_take_result(plan, x, given, func))
+            seen.append((plan.results[-1], x))
     return 0
+
+
+cdef int _take_result(_Plan plan, object x, list given, str func) except? -1:
+    """The number of a result, or that of an argument as ~k."""
+    cdef Tensor t
+    for i, argument in enumerate(given):
+        if x is argument and type(x) is Tensor:
+            return ~i
+    if type(x) is not Tensor:
+        raise TypeError(f"{func}: a fused function returns tensors, got {type(x).__qualname__}")
+    t = <Tensor>x
+    if t.impl.dl.device.device_type != kDLExtDev:
+        raise TypeError(f"{func}: a fused function returns what it computes of its arguments; this result is a tensor "
+                        f"of its own")
+    if not record_result(t.impl.dl, t.impl.block):
+        raise TypeError(f"{func}: a fused function returns what it computes, in the shape of the last step; take views "
+                        f"of its result")
+    return <int>plan.program.results.size() - 1
 
 
 cdef str _refusal(object function, object error, str func):
@@ -398,7 +431,7 @@ cdef str _refusal(object function, object error, str func):
             line = trace.tb_lineno
         trace = trace.tb_next
     where = f"line {line} of {code.co_filename}" if line else "the function"
-    reason = str(error)
+    reason = str(error).removeprefix(f"{func}: ")
     if "ext_dev" in reason and not was_refused():
         reason = ("it reads values, or computes with a tensor that is no argument; use where() for conditions, and "
                   "pass tensors as arguments")
@@ -484,7 +517,7 @@ cdef object _quick(_Plan plan, tuple args):
     cdef const void* elements[MOST_NUMBERS]
     cdef int i, d, count = 0
     cdef int64_t size = 1
-    cdef size_t v
+    cdef int v
     cdef Tensor result
     if <int>len(args) != plan.count or plan.kind is not None or plan.program.results.size() != 1 or plan.any_fixed:
         return None
@@ -517,7 +550,7 @@ cdef object _quick(_Plan plan, tuple args):
     if first == NULL or plan.program.numbers > MOST_NUMBERS or size > 1024:
         return None
     if plan.program.numbers > 0:
-        for v in range(plan.program.values.size()):
+        for v in range(<int>plan.program.values.size()):
             if plan.program.values[v].origin == ORIGIN_NUMBER:
                 d = plan.program.values[v].index
                 i = plan.program.number_of[d]
@@ -544,8 +577,8 @@ cdef bint _store_numbers(_Plan plan, const Argument* arguments, double (*numbers
     """Make the numbers of a call elements of the dtypes that the steps take them in; False where one is outside."""
     cdef Operand number
     cdef int i
-    cdef size_t v
-    for v in range(plan.program.values.size()):
+    cdef int v
+    for v in range(<int>plan.program.values.size()):
         if plan.program.values[v].origin != ORIGIN_NUMBER:
             continue
         i = plan.program.values[v].index
@@ -603,10 +636,9 @@ cdef str _step_text(_Plan plan, const ProgramStep* step):
 
 
 cdef str _text(_Plan plan):
-    cdef size_t g
-    cdef int s
+    cdef int g, s
     cdef list lines = []
-    for g in range(plan.program.together.size()):
+    for g in range(<int>plan.program.together.size()):
         lines.append(f"pass {g + 1}:")
         for s in range(plan.program.together[g].first, plan.program.together[g].last):
             lines.append("    " + _step_text(plan, &plan.program.steps[s]))

@@ -29,6 +29,7 @@ struct BlockStep {
   ElementLoop found;        // of element, cast and choose
   int in[3], out = 0;       // members
   bool as_tensors = false;  // run by the engine's function for tensors
+  bool last_use = false;    // no step of the group reads what it makes, and its loop writes that as it is
   int total = -1;           // the number of the total that it adds to
 };
 

@@ -231,6 +231,45 @@ void plan_small(Program* program) {
 
 }  // namespace
 
+namespace {
+
+bool same_operand(const ProgramOperand& a, const ProgramOperand& b) {
+  return a.value == b.value && a.ndim == b.ndim && memcmp(a.axes, b.axes, size_t(a.ndim)) == 0;
+}
+
+bool same_value(const ProgramValue& a, const ProgramValue& b) {
+  const bool number = a.origin == Origin::number && b.origin == Origin::constant;
+  return (number || (a.origin == b.origin && a.index == b.index)) && a.type == b.type && a.ndim == b.ndim &&
+         a.reduced == b.reduced && a.fixed == b.fixed && a.offset == b.offset && memcmp(a.element, b.element, 16) == 0;
+}
+
+bool same_step(const ProgramStep& a, const ProgramStep& b) {
+  bool same = a.kind == b.kind && a.op == b.op && a.saturate == b.saturate && a.type == b.type && a.number == b.number &&
+              a.axes == b.axes && a.inputs == b.inputs && a.out == b.out && memcmp(a.initial, b.initial, 16) == 0;
+  same = same && a.cast.rounding == b.cast.rounding && a.cast.saturate == b.cast.saturate && a.cast.scaled == b.cast.scaled &&
+         a.cast.scale == b.cast.scale && a.cast.offset == b.cast.offset;
+  same = same && a.reduce.saturate == b.reduce.saturate && a.reduce.keep == b.reduce.keep &&
+         a.reduce.result == b.reduce.result && a.reduce.correction == b.reduce.correction &&
+         a.reduce.initial_type == b.reduce.initial_type;
+  for (int k = 0; same && k < a.inputs; ++k) same = same_operand(a.in[k], b.in[k]);
+  return same;
+}
+
+template <class T, class Same>
+bool same_all(const std::vector<T>& a, const std::vector<T>& b, const Same& same) {
+  if (a.size() != b.size()) return false;
+  for (size_t k = 0; k < a.size(); ++k)
+    if (!same(a[k], b[k])) return false;
+  return true;
+}
+
+}  // namespace
+
+bool same_program(const Program& recorded, const Program& constant) noexcept {
+  return same_all(recorded.values, constant.values, same_value) && same_all(recorded.steps, constant.steps, same_step) &&
+         same_all(recorded.results, constant.results, same_operand);
+}
+
 bool plan_program(Program* program) {
   if (program->values.size() > most_values) return false;
   drop_unused(program);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t block_bytes = 8192;             // of a value, where nothing is reduced
 constexpr int64_t most_row_bytes = 128 << 10;     // of a value along all axes that are reduced
-constexpr int64_t row_block_bytes = 16384;        // of a value of whole rows, where they are shorter
+constexpr int64_t row_block_bytes = 128 << 10;    // of a value of whole rows, where they are shorter
 constexpr int scratch_slots = 9;                  // see run_blocks.cc
 
 class Planner {
@@ -187,10 +187,20 @@ class Planner {
         for (int k = 0; each->count > 0 && k <= each->count; ++k) widest = larger(widest, type_table[each->types[k]].bytes);
     }
     plan_.work *= plan_.blocks * plan_.elements;
+    for (size_t k = 0; k < plan_.steps.size(); ++k) plan_.steps[k].last_use = is_last(k);
     for (const PartReduction& total : plan_.totals) widest = larger(widest, type_table[total.type].bytes);
     plan_.slot_bytes = (plan_.elements * widest + 63) / 64 * 64;
     plan_.slots = group_.slots;
     plan_.arena_bytes = plan_.slot_bytes * (plan_.slots + scratch_slots);
+    return true;
+  }
+
+  bool is_last(size_t number) const {
+    const BlockStep& made = plan_.steps[number];
+    if (made.as_tensors || made.found.loop == nullptr || made.found.out.count > 0) return false;
+    for (size_t k = number + 1; k < plan_.steps.size(); ++k)
+      for (int i = 0; i < plan_.steps[k].step->inputs; ++i)
+        if (plan_.steps[k].in[i] == made.out) return false;
     return true;
   }
 

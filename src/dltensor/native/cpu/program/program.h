@@ -24,7 +24,7 @@ struct ProgramValue {
   uint64_t reduced = 0;  // dimensions that a reduction has left one element of
   bool fixed = false;    // a view of an argument: these strides, and an offset in elements
   int64_t shape[most_axes] = {}, strides[most_axes] = {}, offset = 0;  // as recorded
-  alignas(16) unsigned char element[16] = {};  // of a constant, everywhere in its shape
+  alignas(16) unsigned char element[16] = {};  // of a constant, everywhere in its shape; of a number, as recorded
 };
 
 // A value as a step takes it: `axes[d]` is the dimension of the value that dimension d is, or -1 where that has one element of its
@@ -90,6 +90,9 @@ struct Program {
   std::vector<int> number_of;  // the argument of each number
   bool fixed = false;  // holds for the shapes and strides that it was recorded with, and for no others
 };
+
+// Returns whether two programs are the same where the numbers of one are constants of the other.
+DLT_API bool same_program(const Program& recorded, const Program& constant) noexcept;
 
 // Divides the steps into groups. False where there are too many values.
 DLT_API bool plan_program(Program* program);

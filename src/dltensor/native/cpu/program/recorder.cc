@@ -10,20 +10,23 @@
 namespace dlt {
 namespace {
 
+// A number that was made an element, until a step takes it. The index is that of an argument, or -1.
 struct Pending {
   int index, type;
   unsigned char element[16];
+  bool unclear;  // another number was the same
 };
 
 struct Recording {
   Program* program;
   std::vector<Block*> owners;   // of each value; null for numbers. Held, so that no later tensor gets the same block
   std::vector<Pending> pending;
-  size_t taken = 0;
   bool refused = false;
+  std::vector<Block*> held;     // of values that were written again
   ~Recording() {
-    for (Block* block : owners)
-      if (block) release(block);
+    for (const auto* blocks : {&owners, &held})
+      for (Block* block : *blocks)
+        if (block) release(block);
   }
 };
 
@@ -122,13 +125,18 @@ int take_number(int type, const void* element) {
   value.origin = Origin::constant;
   value.type = type;
   memcpy(value.element, element, size_t(type_table[type].bytes));
-  if (current->taken < current->pending.size()) {
-    const Pending& next = current->pending[current->taken++];
-    if (next.index >= 0 && next.type == type && memcmp(next.element, element, size_t(type_table[type].bytes)) == 0) {
+  auto& pending = current->pending;
+  for (size_t k = 0; k < pending.size(); ++k) {
+    if (pending[k].type != type || memcmp(pending[k].element, value.element, 16) != 0) continue;
+    if (pending[k].index >= 0 && !pending[k].unclear) {
       value.origin = Origin::number;
       value.index = current->program->numbers++;
-      current->program->number_of.push_back(next.index);
+      current->program->number_of.push_back(pending[k].index);
+      pending.erase(pending.begin() + int64_t(k));
+    } else if (pending[k].index < 0) {
+      pending.erase(pending.begin() + int64_t(k));
     }
+    break;
   }
   return add_value(value, nullptr);
 }
@@ -141,12 +149,20 @@ Status take(const EngineOperand& in, ProgramStep* step) {
   return success;
 }
 
+// Returns whether all of a tensor that the function has made is written again; the block then stands for the new value.
+bool is_rewritten(const DLTensor& t, Block* block, int value) {
+  const ProgramValue& old = current->program->values[size_t(value)];
+  if (old.origin == Origin::argument || offset_in(t, block) != 0 || find_type(t.dtype) != old.type || !is_same(t, old))
+    return false;
+  current->owners[size_t(value)] = nullptr;
+  current->held.push_back(block);
+  return true;
+}
+
 Status finish(ProgramStep* step, const EngineOperand& out) {
   const DLTensor& t = *out.tensor;
-  current->refused = find_value(out.block) >= 0;
-  if (current->refused)
-    return fail(Fault::type,
-                "a fused function must not write to a tensor that exists; use the result, or out= of the fused function");
+  const int before = find_value(out.block);
+  if (before >= 0 && !is_rewritten(t, out.block, before)) return refuse("a write to an argument, or to a part of a tensor,");
   if (t.ndim > most_axes || current->program->values.size() >= most_values) return refuse("so long a function");
   ProgramValue value{};
   value.origin = Origin::step;
@@ -156,8 +172,6 @@ Status finish(ProgramStep* step, const EngineOperand& out) {
   if (step->kind == StepKind::reduce) value.reduced = step->axes;
   step->out = add_value(value, out.block);
   current->program->steps.push_back(*step);
-  current->pending.clear();
-  current->taken = 0;
   return success;
 }
 
@@ -194,6 +208,8 @@ Status cast(const EngineOperand& x, const EngineOperand& out, const CastOptions&
   step.kind = StepKind::cast;
   step.cast = options;
   DLT_TRY(take(x, &step));
+  const int from = current->program->values[size_t(step.in[0].value)].type, to = find_type(out.tensor->dtype);
+  if (from < 0 || to < 0 || (options.scaled && scaling_type(from, to) < 0)) return undefined_for(from);
   return finish(&step, out);
 }
 
@@ -225,7 +241,6 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Engin
   step.axes = axes;
   if (options.initial_type >= 0) memcpy(step.initial, options.initial, size_t(type_table[options.initial_type].bytes));
   step.reduce.initial = nullptr;
-  current->pending.clear();
   DLT_TRY(take(x, &step));
   DLT_TRY(reduce_nothing(step, out.tensor->dtype));
   return finish(&step, out);
@@ -243,8 +258,6 @@ Status fill(const void* element, const EngineOperand& out, const LaunchContext&)
   memcpy(value.element, element, size_t(type_table[type].bytes));
   add_value(value, out.block);
   current->program->fixed |= t.ndim > 0;
-  current->pending.clear();
-  current->taken = 0;
   return success;
 }
 
@@ -258,7 +271,7 @@ Status refuse_call(Arguments...) noexcept {
 
 bool start_recording(Program* program) noexcept {
   if (current != nullptr) return false;
-  current = new (std::nothrow) Recording{program, {}, {}, 0, false};
+  current = new (std::nothrow) Recording{program, {}, {}, false, {}};
   return current != nullptr;
 }
 
@@ -295,9 +308,19 @@ bool record_constant(const DLTensor& t, Block* block) noexcept {
 
 void record_number(int index, int type, const void* element) noexcept {
   if (current == nullptr) return;
-  Pending next{index, type, {}};
+  Pending next{index, type, {}, false};
   memcpy(next.element, element, size_t(type_table[type].bytes));
+  for (Pending& other : current->pending) {
+    if (other.type != type || memcmp(other.element, next.element, 16) != 0 || (index < 0 && other.index < 0)) continue;
+    other.unclear = next.unclear = true;
+  }
   current->pending.push_back(next);
+}
+
+int unclear_number() noexcept {
+  for (const Pending& each : current->pending)
+    if (each.index >= 0) return each.index;
+  return -1;
 }
 
 void record_shape_read() noexcept {
@@ -308,13 +331,15 @@ bool record_fill(const DLTensor& t, Block* block, const void* element) noexcept 
   return current != nullptr && fill(element, EngineOperand(&t, block), LaunchContext()).ok();
 }
 
-// A constant becomes the result of a step, which writes it.
-void copy_constant(ProgramOperand* operand) {
+// A constant, or a value that is a result already, becomes the result of a step that copies it.
+void copy_value(ProgramOperand* operand) {
   ProgramStep step{};
   step.kind = StepKind::cast;
   step.inputs = 1;
-  step.in[0] = *operand;
+  step.in[0].value = operand->value;
   ProgramValue value = current->program->values[size_t(operand->value)];
+  step.in[0].ndim = value.ndim;
+  for (int d = 0; d < value.ndim; ++d) step.in[0].axes[d] = int8_t(d);
   value.origin = Origin::step;
   operand->value = step.out = add_value(value, nullptr);
   current->program->steps.push_back(step);
@@ -325,7 +350,9 @@ bool record_result(const DLTensor& t, const Block* block) noexcept {
   if (t.ndim > most_axes || !take_tensor(t, block, &operand).ok()) return false;
   const Origin origin = current->program->values[size_t(operand.value)].origin;
   if (origin == Origin::argument) return false;
-  if (origin == Origin::constant) copy_constant(&operand);
+  bool copied = origin == Origin::constant;
+  for (const ProgramOperand& result : current->program->results) copied |= result.value == operand.value;
+  if (copied) copy_value(&operand);
   current->program->results.push_back(operand);
   return true;
 }

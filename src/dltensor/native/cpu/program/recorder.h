@@ -23,8 +23,10 @@ DLT_API void record_argument(const DLTensor& t, Block* block) noexcept;
 DLT_API bool record_constant(const DLTensor& t, Block* block) noexcept;
 // Makes every element of a tensor that the function has made this one.
 DLT_API bool record_fill(const DLTensor& t, Block* block, const void* element) noexcept;
-// Tells that the next number that a step takes is the one with this index, as `element` of dtype `type`; -1: a constant.
+// Tells that a number is made `element` of dtype `type`, which a step will take: argument `index`, or -1 for any other number.
 DLT_API void record_number(int index, int type, const void* element) noexcept;
+// The index of an argument that was made an element and that no step has taken, or not surely that one; -1: there is none.
+DLT_API int unclear_number() noexcept;
 // Tells that code has read a shape, so that the program holds for these shapes alone.
 DLT_API void record_shape_read() noexcept;
 // Makes a tensor the next result. False where it is none of the values, as recorded.

@@ -20,6 +20,8 @@ namespace {
 constexpr int64_t share_from = int64_t(1) << 20;  // work from which a second thread is faster
 constexpr int64_t local_bytes = 32 << 10;         // of buffers without an allocation
 constexpr int64_t few_rows = 4, long_row = 32;    // rows that are run one by one
+constexpr int64_t strip_bytes = 4096;             // that are computed before they are stored past the caches
+constexpr int64_t nowhere[3] = {0, 0, 0};
 // Buffers after those of the values.
 enum Scratch { converted = 0, expanded = 3, before_cast = 6, between = 7 };
 
@@ -49,7 +51,7 @@ class Runner {
         add_total(step);
         continue;
       }
-      prepare(step.out);
+      prepare(step);
       DLT_TRY(step.as_tensors ? run_tensors(step) : run_loop(step));
       DLT_TRY(deliver(step.out));
     }
@@ -63,6 +65,7 @@ class Runner {
   BlockRange block_;
   char* states_;
   char* at_[most_values];  // of each member in this block, contiguous
+  bool streams_ = false;   // the results of the current step go past the caches
 
   char* slot(int number) const { return arena_ + number * plan_.slot_bytes; }
   char* scratch(int number) const { return slot(plan_.slots + number); }
@@ -131,9 +134,11 @@ class Runner {
   }
 
   // Chooses where a result is computed: where it belongs, or in a buffer.
-  void prepare(int k) {
+  void prepare(const BlockStep& step) {
+    const int k = step.out;
     const BlockMember& m = plan_.members[size_t(k)];
-    at_[k] = m.data != nullptr && !plan_.streams && is_in_order(m) ? memory(m) : slot(m.slot);
+    streams_ = m.data != nullptr && plan_.streams && step.last_use && is_in_order(m);
+    at_[k] = m.data != nullptr && (streams_ || !plan_.streams) && is_in_order(m) ? memory(m) : slot(m.slot);
   }
 
   // Brings a result from its buffer to where it belongs.
@@ -198,6 +203,22 @@ class Runner {
     int64_t width;
   };
 
+  // Runs a loop into `out`, or by strips into a buffer that is then stored past the caches.
+  void call(const BlockStep& to, char* out, const Lane* lanes, const int64_t* offsets, int64_t n, unsigned scalars) const {
+    const char* from[3];
+    for (int k = 0; k < 3; ++k) from[k] = lanes[k].data + offsets[k];
+    if (!streams_) return to.found.loop(out, from[0], from[1], from[2], n, scalars);
+    const int64_t width = type_table[to.found.loop_type].bytes, strip = strip_bytes / width;
+    const int64_t head = int64_t(-reinterpret_cast<uintptr_t>(out) & 63) / width;  // up to a cache line
+    for (int64_t done = 0, part = smaller(head > 0 ? head : strip, n); done < n; part = smaller(strip, n - done)) {
+      to.found.loop(scratch(before_cast), from[0], from[1], from[2], part, scalars);
+      stream_row(kernels(), out + done * width, scratch(before_cast), part * width);
+      for (int k = 0; k < 3; ++k)
+        if (!(scalars >> k & 1)) from[k] += part * lanes[k].width;
+      done += part;
+    }
+  }
+
   Status run_loop(const BlockStep& to) {
     const ElementLoop& found = to.found;
     const uint32_t present = plan_.members[size_t(to.out)].present;
@@ -226,7 +247,7 @@ class Runner {
     }
     char* direct = found.out.count > 0 ? scratch(before_cast) : out;
     if (partial) DLT_TRY(run_partial(to, lanes, scalars, direct));
-    else found.loop(direct, lanes[0].data, lanes[1].data, lanes[2].data, n, scalars);
+    else call(to, direct, lanes, nowhere, n, scalars);
     if (found.out.count > 0) convert(found.out, direct, out, n);
     return success;
   }
@@ -251,9 +272,10 @@ class Runner {
         if ((lanes[k].present & outer) != 0) steps[k] = lanes[k].width * (whole ? n : 1);
       }
       const int64_t out_step = n * type_table[to.found.loop_type].bytes;
-      for (int64_t r = 0; r < rows; ++r)
-        to.found.loop(out + r * out_step, lanes[0].data + r * steps[0], lanes[1].data + r * steps[1],
-                      lanes[2].data + r * steps[2], n, scalars);
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t offsets[3] = {r * steps[0], r * steps[1], r * steps[2]};
+        call(to, out + r * out_step, lanes, offsets, n, scalars);
+      }
       return success;
     }
     return run_expanded(to, lanes, out);
@@ -281,7 +303,7 @@ class Runner {
       DLT_TRY(copy_member(source, const_cast<char*>(lanes[k].data), true, scratch(expanded + k), false, &at));
       lanes[k].data = at;
     }
-    to.found.loop(out, lanes[0].data, lanes[1].data, lanes[2].data, elements(m.present), scalars);
+    call(to, out, lanes, nowhere, elements(m.present), scalars);
     return success;
   }
 };

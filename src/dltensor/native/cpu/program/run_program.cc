@@ -100,14 +100,14 @@ struct Run {
     return success;
   }
 
-  // Returns whether results leave the cache before they are read again.
+  // Returns whether results leave the cache before they are read again, as tiling.cc decides it.
   bool exceeds_cache(const ProgramGroup& group) const {
     if (size_t(group.last) != program.steps.size()) return false;
     const int64_t cache = larger(least_streamed, smaller(last_cache_bytes(), most_streamed));
-    int64_t written = 0;
+    int64_t written = 0, read = 0;
     for (const auto& m : group.members)
-      if (m.kept) written += bytes(m.value);
-    return written >= cache;
+      if (m.kept || m.outside) (m.kept ? written : read) += bytes(m.value);
+    return written >= cache || (written >= cache / 2 && written + read >= cache + cache / 2);
   }
 
   Status reduce_alone(const ProgramStep& step) {
