@@ -150,8 +150,9 @@ print(dl.max(dl.asarray([[3, 9], [8, 1]]), axis=1).tolist(), dl.sum(t, where=t =
 
 DERIVED_HEAD = """## Scans, products and statistics
 Further functions that reduce, compare or accumulate along dimensions. Except those of `tensordot`, which
-multiplies matrices as `matmul` does, results depend neither on the layout nor on threads. `softmax`, `logsumexp` and
-weighted averages are computed in float64, with exact sums, and rounded to the dtype. `cumulative_sum` and
+multiplies matrices as `matmul` does, results depend neither on the layout nor on threads. Weighted averages are
+computed in float64, with exact sums, and rounded to the dtype. `softmax`, `log_softmax` and `logsumexp` are fused
+functions, in float32 for floats of up to 32 bits, else in float64, with exact sums. `cumulative_sum` and
 `cumulative_prod` of floats run in float64, in one fixed order; with `saturate=True` they keep the dtype of integers and
 clamp each exact result.
 

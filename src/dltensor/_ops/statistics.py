@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions that NumPy and SciPy have beyond the array API: ptp, average, logsumexp, softmax. No loops here."""
 
+from math import inf
+
 from .._core.convert import asarray, asarrays
 from .._core.indexing import axes_of
-from .._core.types import as_dtype
+from .._core.types import DTYPES, as_dtype
 from . import elementwise as ops
 from . import reduce
 from .arguments import written
 from .casting import where
 from .dtypes import isdtype
+from .fusing import fuse
 from .manipulation import broadcast_to, permute_dims, reshape
 from .promotion import common_dtype
 from .reduce import dtype_of_statistic
@@ -22,16 +25,24 @@ def _read(x, axis, func):
     return x, tuple(range(x.ndim)) if axis is None else tuple(axes_of(axis, x.ndim, func))
 
 
-def _float64_of(x, func):
-    """The elements as float64, and the float dtype of a result."""
+_NARROW = {DTYPES[name]: ("float32", DTYPES[name]) for name in ("float16", "bfloat16", "float32")}
+
+
+def _dtypes_of(x, func):
+    """The dtype that functions of exponentials are computed in, and the float dtype of their results."""
+    known = _NARROW.get(x.dtype)
+    if known is not None:
+        return known
     if not isdtype(x.dtype, ("bool", "integral", "real floating")):
         raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
-    return x.astype("float64", copy=False), dtype_of_statistic(x.dtype, None)
+    return "float64", dtype_of_statistic(x.dtype, None)
 
 
 def _finished(result, dtype, out, func):
-    """The result in its dtype, or `out` after it was written there."""
-    return written(result.astype(dtype, copy=False), out, func)
+    """The result in a dtype (None: its own), or `out` after it was written there."""
+    if out is None and dtype is None:
+        return result
+    return written(result if dtype is None else result.astype(dtype, copy=False), out, func)
 
 
 def ptp(x, /, axis=None, *, keepdims=False, out=None):
@@ -228,8 +239,9 @@ def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
 
     Notes
     -----
-    SciPy: ``scipy.special.logsumexp``. Computed in float64 as ``m + log1p(sum(exp(x - m)) - 1)``, where `m` is the
-    greatest element; the sum, less the 1 that `m` adds to it, is exact and rounded once.
+    SciPy: ``scipy.special.logsumexp``. Computed as ``m + log1p(sum(exp(x - m)) - 1)``, where `m` is the greatest
+    element, in float32 for floats of up to 32 bits, else in float64; the sum, less the 1 that `m` adds to it, is exact
+    and rounded once.
 
     Examples
     --------
@@ -237,11 +249,8 @@ def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
     Tensor(1000.6932, shape=(), device=cpu, dtype=float32)
     """
     x, axes = _read(x, axis, "logsumexp")
-    wide, dtype = _float64_of(x, "logsumexp")
-    greatest = reduce.max(wide, axis=axes, keepdims=True, initial=-float("inf"))
-    greatest = where(ops.isfinite(greatest), greatest, 0.0)
-    rest = _rest(ops.exp(ops.subtract(wide, greatest)), axes)
-    result = ops.add(ops.log1p(rest), greatest)
+    wide, dtype = _dtypes_of(x, "logsumexp")
+    result = _logsumexp(x, axes, wide, x.size == 0)
     if not keepdims:
         result = reshape(result, [result.shape[k] for k in range(x.ndim) if k not in axes])
     return _finished(result, dtype, out, "logsumexp")
@@ -252,9 +261,32 @@ def _rest(exponentials, axes):
     return reduce.sum(exponentials, axis=axes, keepdims=True, initial=-1.0)
 
 
-def _less_greatest(wide, axes):
-    """Elements less the greatest one along dimensions: NaN where that is not finite."""
-    return ops.subtract(wide, reduce.max(wide, axis=axes, keepdims=True, initial=-float("inf")))
+def _greatest(x, axes, empty):
+    return reduce.max(x, axis=axes, keepdims=True, initial=-inf if empty else None)
+
+
+@fuse
+def _logsumexp(x, axes, wide, empty):
+    x = x.astype(wide, copy=False)
+    greatest = _greatest(x, axes, empty)
+    greatest = where(ops.isfinite(greatest), greatest, 0.0)
+    rest = _rest(ops.exp(ops.subtract(x, greatest)), axes)
+    return ops.add(ops.log1p(rest), greatest)
+
+
+@fuse
+def _softmax(x, axes, wide, empty, dtype):
+    x = x.astype(wide, copy=False)
+    parts = ops.exp(ops.subtract(x, _greatest(x, axes, empty)))  # NaN where the greatest is not finite
+    return ops.divide(parts, reduce.sum(parts, axis=axes, keepdims=True)).astype(dtype, copy=False)
+
+
+@fuse
+def _log_softmax(x, axes, wide, empty, dtype):
+    x = x.astype(wide, copy=False)
+    less = ops.subtract(x, _greatest(x, axes, empty))
+    logarithm = ops.log1p(_rest(ops.exp(less), axes))
+    return ops.subtract(less, logarithm).astype(dtype, copy=False)
 
 
 def softmax(x, /, axis=None, *, out=None):
@@ -282,7 +314,11 @@ def softmax(x, /, axis=None, *, out=None):
     --------
     log_softmax : The logarithm of this.
 
-    {Notes: SciPy: ``scipy.special.softmax``. Computed in float64, with an exact sum.}
+    Notes
+    -----
+    SciPy: ``scipy.special.softmax``. Computed in float32 for floats of up to 32 bits, else in float64, with an exact
+    sum. The difference d of an element and the greatest is rounded, which is up to ``abs(d)`` units in the last place
+    of the result.
 
     Examples
     --------
@@ -290,10 +326,8 @@ def softmax(x, /, axis=None, *, out=None):
     Tensor([0.5, 0.5, 0. ], shape=(3,), device=cpu, dtype=float32)
     """
     x, axes = _read(x, axis, "softmax")
-    wide, dtype = _float64_of(x, "softmax")
-    result = ops.exp(_less_greatest(wide, axes))
-    result = ops.divide(result, reduce.sum(result, axis=axes, keepdims=True))
-    return _finished(result, dtype, out, "softmax")
+    wide, dtype = _dtypes_of(x, "softmax")
+    return _finished(_softmax(x, axes, wide, x.size == 0, dtype), None, out, "softmax")
 
 
 def log_softmax(x, /, axis=None, *, out=None):
@@ -314,7 +348,7 @@ def log_softmax(x, /, axis=None, *, out=None):
     --------
     softmax : The exponential of this.
 
-    {Notes: SciPy: ``scipy.special.log_softmax``. Computed in float64, as `logsumexp` is.}
+    {Notes: SciPy: ``scipy.special.log_softmax``. Computed as `logsumexp` is.}
 
     Examples
     --------
@@ -322,7 +356,5 @@ def log_softmax(x, /, axis=None, *, out=None):
     Tensor([    0., -1000.], shape=(2,), device=cpu, dtype=float32)
     """
     x, axes = _read(x, axis, "log_softmax")
-    wide, dtype = _float64_of(x, "log_softmax")
-    less = _less_greatest(wide, axes)
-    result = ops.subtract(less, ops.log1p(_rest(ops.exp(less), axes)))
-    return _finished(result, dtype, out, "log_softmax")
+    wide, dtype = _dtypes_of(x, "log_softmax")
+    return _finished(_log_softmax(x, axes, wide, x.size == 0, dtype), None, out, "log_softmax")
