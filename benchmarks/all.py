@@ -7,12 +7,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OUT = Path("build/bench")
-RECORDED = ("exchange", "call", "elementwise", "layout", "indexing", "gemm", "reductions")
+RECORDED = ("exchange", "call", "elementwise", "layout", "indexing", "gemm", "reductions", "fuse")
 # Name, whether it draws, further options.
 BENCHMARKS = [
     ("exchange", False), ("call", True), ("functions", False, "--seconds", "0.1"), ("elementwise", True), ("memory", False),
     ("layout", True), ("indexing", True), ("gemm", True), ("reductions", True), ("files", True), ("linalg", True),
-    ("fft", False),
+    ("fft", False), ("fuse", True),
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ except ImportError:
     torch = None
 
 
+THREADED = ("torch", "torch.compile", "eager")  # peers that run once with each number of threads
 LONGEST_TURN = 0.5  # seconds: work of this length is timed once in a turn, shorter work up to ten times
 
 
@@ -27,7 +28,7 @@ class Row:
     """One thing to do: how we write it, how each peer does, and what ratio it should reach.
 
     `gate` must hold and `goal` is what the machine could give, both as the best peer's time over ours. Statements run with
-    `names` as locals; one that mentions `torch` or a name that begins with `t_` runs once with one thread and once with two.
+    `names` as locals; those of torch, and of our own calls without `fuse`, run once with one thread and once with two.
     """
 
     group: str
@@ -63,9 +64,9 @@ def run(row, seconds=0.6, threads=2, turns=5):
     """
     ways = {f"ours {count}": (row.ours, count) for count in range(1, threads + 1)}
     for peer, statement in row.peers.items():
-        if peer == "torch":
-            if torch is not None:
-                ways |= {f"torch {count}": (statement, count) for count in range(1, threads + 1)}
+        if peer in THREADED:
+            if torch is not None or peer == "eager":
+                ways |= {f"{peer} {count}": (statement, count) for count in range(1, threads + 1)}
         else:
             ways[peer] = statement, 1
     loops = {way: (_loop(statement, row.names), count) for way, (statement, count) in ways.items()}
@@ -120,8 +121,11 @@ def _time(ns):
             return f"{ns / size:.3g} {unit}"
 
 
-def main(rows, description, extra=None):
-    """Run the rows that the command line asks for, print them, and write what it asks to be written."""
+def main(rows, description, extra=None, flags=None):
+    """Run the rows that the command line asks for, print them, and write what it asks to be written.
+
+    `flags` are further options without a value and their help; with them `rows` takes the options.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("part", nargs="*", help="parts of names of rows; without one, all rows")
     parser.add_argument("--seconds", type=float, default=0.6, help="how long each row is sampled")
@@ -129,13 +133,15 @@ def main(rows, description, extra=None):
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE", help="a picture of the ratios (needs matplotlib)")
     parser.add_argument("--most", type=int, default=22, help="pictures by size end at 2**MOST elements")
+    for flag, text in (flags or {}).items():
+        parser.add_argument(f"--{flag}", action="store_true", help=text)
     options = parser.parse_args()
     before = dl.num_threads()
     kept = []
     print(f"processor: {processor()}")
     print(f"{'work':58}{'ours':>9}{'best peer':>18}{'ratio':>7}{'minima':>7}{'1 thread':>9}{'gate':>6}{'goal':>6}")
     try:
-        for row in rows():
+        for row in rows(options) if flags else rows():
             name = f"{row.group}: {row.what}"
             if options.part and not any(part in name for part in options.part):
                 continue
