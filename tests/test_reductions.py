@@ -899,7 +899,7 @@ def nearest_float32(exact):
     return min(around, key=lambda x: (abs(Fraction(float(x)) - exact), int(x.view("u4")) & 1)) + np.float32(0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 12, 31, 33, 48, 63, 64, 65, 255])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 12, 31, 33, 48, 63, 64, 65, 255, 257, 700, 2048])
 def test_sums_and_means_of_few_float32_are_rounded_once(n):
     rng = np.random.default_rng(n)
     normal, columns = rng.standard_normal((n, 37)), 37
@@ -913,12 +913,48 @@ def test_sums_and_means_of_few_float32_are_rounded_once(n):
             assert made.tolist() == [nearest_float32(total) for total in exact]
         for made in (dl.mean(x, axis=0), dl.mean(x.T.copy(), axis=-1)):
             assert made.tolist() == [nearest_float32(total / n) for total in exact]
+        for initial in (-1.0, 0.1, -float(exact[0])):
+            wanted = [nearest_float32(total + Fraction(initial)) for total in exact]
+            for y, axis in ((x, 0), (x.T.copy(), 1)):
+                assert dl.sum(y, axis=axis, initial=initial).tolist() == wanted
         pairs = dl.sum((x + 1j * x[:, ::-1]).astype("c8"), axis=0)
         assert pairs.tolist() == [
             complex(nearest_float32(a), nearest_float32(b)) for a, b in zip(exact, exact[::-1], strict=True)
         ]
         out = dl.empty((2 * columns,), dtype="float32")[::2]
         assert dl.sum(x, axis=0, out=out).tolist() == dl.sum(x, axis=0).tolist()
+
+
+@pytest.mark.parametrize("correction", [0, 1, 2.5])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 17, 33, 64])
+def test_variances_of_few_float32_are_rounded_once(n, correction):
+    if n <= correction:
+        pytest.skip("the divisor is not above zero")
+    rng = np.random.default_rng(n)
+    normal = rng.standard_normal((n, 41))
+    wide = normal * 2.0 ** rng.integers(-60, 60, (n, 41))
+    for values in (normal, rng.integers(-4, 5, (n, 41)), normal + 1e4, wide, normal * 1e-42, np.full((n, 41), 0.1)):
+        x = values.astype("f4")
+        columns = [list(map(Fraction, column)) for column in x.astype("f8").T.tolist()]
+        means = [sum(column) / n for column in columns]
+        exact = [
+            sum((v - mean) ** 2 for v in column) / (n - Fraction(correction))
+            for column, mean in zip(columns, means, strict=True)
+        ]
+        for y, axis in ((x, 0), (x.T.copy(), 1), (np.asfortranarray(x), 0)):
+            made = dl.var(y, axis=axis, correction=correction).numpy()
+            assert made.tolist() == [nearest_float32(one) for one in exact]
+            roots = dl.std(y, axis=axis, correction=correction).numpy()
+            above, below = np.nextafter(roots, np.float32(INF)), np.nextafter(roots, np.float32(-INF))
+            for root, up, down, one in zip(roots.tolist(), above.tolist(), below.tolist(), exact, strict=True):
+                middles = [(Fraction(root) + Fraction(other)) / 2 for other in (down, up)]
+                assert max(middles[0], 0) ** 2 <= one <= middles[1] ** 2
+    x = normal.astype("f4")
+    x[0, 3], x[-1, 5], x[0, 7] = np.inf, np.nan, -np.inf
+    everything = np.ones(x.shape, bool)
+    for narrow in (dl.asarray(x), dl.asarray(x).astype("bfloat16"), dl.asarray(x).astype("float16")):
+        made = dl.std(narrow, axis=0, correction=correction)
+        assert made.tobytes() == dl.std(narrow, axis=0, correction=correction, where=everything).tobytes()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 16, 33, 64])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of few elements: sums, means and products of a strip of them at once, of whose elements no state is kept in memory.
+// Results of few elements, a strip of them at once: sums, means, products and variances, without states in memory.
 #include <string.h>
 
 #include "native/cpu/reduce/reduce_pass.h"
@@ -17,6 +17,11 @@ bool is_product(const ReducePass& pass) {
   return pass.body == reduce_products && pass.end == End::plain && (pass.type == type_float32 || pass.type == type_float64);
 }
 bool is_exact_sum(const ReducePass& pass) { return (pass.end == End::sum || is_mean(pass)) && pass.type != type_complex128; }
+// Variances and deviations of floats of up to 32 bits.
+bool is_variance(const ReducePass& pass) {
+  return pass.end == End::moments && pass.type == type_float32 && pass.reducer->parts == 1 && pass.result != type_float64 &&
+         pass.counts == nullptr && double(pass.reduced_count) > pass.correction;
+}
 // Where elements lie as the loops want them, `rows` apart.
 bool in_place(const ReducePass& pass, const Place& step) { return step.in == pass.in_width && pass.pipeline.count == 0; }
 
@@ -104,6 +109,20 @@ struct Strip {
     return true;
   }
 
+  // Rounds variances, or their roots, of n sums of squared deviations.
+  bool round_variances(const double* sums, int64_t n) const {
+    const double count = double(pass.reduced_count), margin = (count + 16) * 0x1p-52;
+    const double divisor = count - pass.correction;
+    if constexpr (is_same<R, float>::value)
+      return kernels().reduce->few.round_variances(out, sums, n, divisor, pass.root, margin);
+    for (int64_t c = 0; c < n; ++c) {
+      const double variance = sums[c] / divisor, value = pass.root ? __builtin_sqrt(variance) : variance;
+      out[c] = from<R>(value * (1 + margin));
+      if (!(value < 0x1p900) || !same_bits(out[c], from<R>(value * (1 - margin)))) return false;
+    }
+    return true;
+  }
+
   bool round(const double* sums, int64_t n, double error) const {
     if (error == 0 && pass.initial_type < 0) return round_plain(sums, n, is_mean(pass) ? pass.reduced_count : 1, out);
     return pass.reducer->parts == 1 && error < 0x1p900 && round_near(sums, n, error);
@@ -120,6 +139,15 @@ bool end_plain(const ReducePass& pass, const ResultRun& where, const double* sum
     case type_complex64: return Strip<float>{pass, where, stage, reinterpret_cast<float*>(results)}.round(sums, n, error);
     default:
       return error == 0 && round_plain(sums, n, is_mean(pass) ? pass.reduced_count : 1, reinterpret_cast<double*>(results));
+  }
+}
+
+bool end_variances(const ReducePass& pass, const ResultRun& where, const double* sums, int64_t n, Stage* stage, char* results) {
+  switch (pass.result) {
+    case type_float16: return Strip<float16>{pass, where, stage, reinterpret_cast<float16*>(results)}.round_variances(sums, n);
+    case type_bfloat16:
+      return Strip<bfloat16>{pass, where, stage, reinterpret_cast<bfloat16*>(results)}.round_variances(sums, n);
+    default: return Strip<float>{pass, where, stage, reinterpret_cast<float*>(results)}.round_variances(sums, n);
   }
 }
 
@@ -150,7 +178,7 @@ bool takes_initial(const ReducePass& pass) {
 
 bool takes_few(const ReducePass& pass) {
   if (!pass.columns || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr || !takes_initial(pass) ||
-      pass.reduced_ndim != 1 || pass.reduced_count == 0 || !(is_product(pass) || is_exact_sum(pass)))
+      pass.reduced_ndim != 1 || pass.reduced_count == 0 || !(is_product(pass) || is_exact_sum(pass) || is_variance(pass)))
     return false;
   const bool is_wide = pass.type == type_float64;
   if (is_wide && !is_product(pass) && pass.result != type_float64) return false;
@@ -178,6 +206,9 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     char* const to = out + c * result_bytes;
     if (is_product(pass)) {
       few.column_products[pass.type == type_float64](reinterpret_cast<double*>(to), a, row_bytes, inner.size, count);
+    } else if (is_variance(pass)) {
+      few.column_deviations(sums, a, row_bytes, inner.size, count);
+      if (!end_variances(pass, where, sums, count, stage, to)) return false;
     } else if (pass.type == type_float64) {
       if (!round_wide(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
     } else {

@@ -49,6 +49,12 @@ struct FewKernels {
   // apart. Returns a bit for each column that is not decided, of which `out` does not count.
   uint64_t (*rounded_columns)(double* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
                               int64_t n, double count);
+  // Sums of the squared deviations of n columns of float32 from their means, off by at most (rows + 8) * 2^-52 of them; NaN with
+  // infinities and NaN.
+  void (*column_deviations)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
+  // Rounds n sums, off by `margin` of them, divided by `divisor`, or the roots of that. False, with nothing that counts written, where
+  // one is not decided.
+  bool (*round_variances)(float* out, const double* sums, int64_t n, double divisor, bool root, double margin);
   // Products of n columns of float32, and of float64, in the order of reductions.h: at most 4096 rows.
   void (*column_products[2])(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 };

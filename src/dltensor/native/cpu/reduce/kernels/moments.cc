@@ -334,9 +334,65 @@ void rows_deviations(void* states, int64_t capacity, const void* a, int64_t row_
     }
 }
 
+// ---- few elements for each result
+
+// Differences of floats to a mean in float64 are rounded once. The rounding of the mean adds its square, `rows` times.
+void column_deviations(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  const auto row = [&](int64_t r) { return reinterpret_cast<const float*>(static_cast<const char*>(a) + r * row_bytes); };
+  const double count = double(rows);
+  int64_t c = 0;
+  const auto take = [&]<int K>() {
+    V mean[K], sum[K];
+    for (int k = 0; k < K; ++k) mean[k] = sum[k] = V{};
+    for (int64_t r = 0; r < rows; ++r)
+      for (int k = 0; k < K; ++k) mean[k] += load(row(r) + c + k * lanes);
+    for (int k = 0; k < K; ++k) mean[k] /= count;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int k = 0; k < K; ++k) {
+        const V d = load(row(r) + c + k * lanes) - mean[k];
+        sum[k] += d * d;
+      }
+    for (int k = 0; k < K; ++k) save(sums + c + k * lanes, sum[k]);
+    c += K * lanes;
+  };
+  while (c + 2 * lanes <= n) take.template operator()<2>();
+  if (c + lanes <= n) take.template operator()<1>();
+  for (; c < n; ++c) {
+    double mean = 0, sum = 0;
+    for (int64_t r = 0; r < rows; ++r) mean += double(element<float>(row(r), c));
+    mean /= count;
+    for (int64_t r = 0; r < rows; ++r) {
+      const double d = double(element<float>(row(r), c)) - mean;
+      sum += d * d;
+    }
+    sums[c] = sum;
+  }
+}
+
+template <bool root>
+bool round_quotients(float* out, const double* sums, int64_t n, double each, double margin) {
+  const double above = 1 + margin, below = 1 - margin;
+  uint32_t unknown = 0;
+  for (int64_t c = 0; c < n; ++c) {
+    double value = sums[c] * each;
+    if constexpr (root) value = __builtin_sqrt(value);
+    const float up = float(value * above), down = float(value * below);
+    out[c] = up;
+    unknown |= uint32_t(!(up == down)) | uint32_t(!(value < 0x1p900));
+  }
+  return unknown == 0;
+}
+
+bool round_variances(float* out, const double* sums, int64_t n, double divisor, bool root, double margin) {
+  const auto round = root ? round_quotients<true> : round_quotients<false>;
+  return round(out, sums, n, 1 / divisor, margin + 0x1p-50);
+}
+
 }  // namespace
 
 void fill_moments(ReduceKernels* kernels) {
+  kernels->few.column_deviations = column_deviations;
+  kernels->few.round_variances = round_variances;
   Reducer* const moments = kernels->reducers[reduce_moments];
   moments[type_float32] = {2 * words, 8, 1, -1, start_sums<2>, run_moments<1>, rows_moments, nullptr, merge_sums<2>, nullptr};
   moments[type_complex64] = {2 * words, 8, 2, -1, start_sums<2>, run_moments<2>, rows_moments, nullptr, merge_sums<2>, nullptr};
