@@ -239,15 +239,59 @@ def test_the_name_the_text_and_the_parameters_stay():
     assert pickle.loads(pickle.dumps(scaled)) is scaled
 
 
-def test_methods_of_classes_are_fused():
-    class Model:
-        bias = 3.0
+class Model:
+    bias = 3.0
 
-        @dl.fuse
-        def forward(self, x):
-            return x * 2 + self.bias
+    @dl.fuse
+    def forward(self, x):
+        return x * 2 + self.bias
 
-    assert Model().forward(X).tolist() == [5.0, 7.0, 11.0]
+
+@pytest.mark.parametrize("value", [Model(), object(), [Model()], {"a": {1, 2}}, np.random])
+def test_arguments_that_may_change_are_refused(value):
+    with pytest.raises(TypeError, match="may change between calls of a fused function; pass the tensors and numbers"):
+        dl.fuse(lambda x, value: x + 1)(X, value)
+    with pytest.raises(TypeError, match="forward: an argument of type Model may change"):
+        Model().forward(X)
+
+
+def test_other_arguments_take_recordings_of_their_own():
+    fused = dl.fuse(lambda x, how: x * how["by"] + len(how["names"]) if how["sign"] else -x)
+    how = {"by": 2.0, "names": ["a", "b"], "sign": True}
+    assert fused(X, how).tolist() == [4.0, 6.0, 10.0]
+    how["names"].append("c")  # the recording holds for what the list was
+    assert fused(X, how).tolist() == [5.0, 7.0, 11.0]
+    how["by"] = 3.0
+    assert fused(X, how).tolist() == [6.0, 9.0, 15.0]
+    how["sign"] = False
+    assert fused(X, how).tolist() == [-1.0, -2.0, -4.0]
+    assert dl.fuse(lambda x, f: f(x))(X, dl.square).tolist() == [1.0, 4.0, 16.0]
+    assert dl.fuse(lambda x, d: x.astype(d))(X, dl.int8).dtype == dl.int8
+
+
+GAIN = 2.0
+
+
+def test_numbers_that_the_function_names_may_change(monkeypatch):
+    offset = 1.0
+    fused = dl.fuse(lambda x: x * GAIN + offset)
+    for _ in range(2):
+        assert fused(X).tolist() == [3.0, 5.0, 9.0]
+    offset = 2.0
+    for _ in range(2):
+        assert fused(X).tolist() == [4.0, 6.0, 10.0]
+    monkeypatch.setitem(globals(), "GAIN", 3.0)
+    for _ in range(2):
+        assert fused(X).tolist() == [5.0, 8.0, 14.0]
+
+
+def test_the_default_dtype_is_that_of_the_call():
+    fused, x = dl.fuse(lambda x: dl.sqrt(x) + 1), dl.asarray([4, 9])
+    assert fused(x).dtype == dl.float32
+    with dl.default_dtype("float64"):
+        assert fused(x).dtype == dl.float64
+        assert fused(x).dtype == dl.float64
+    assert fused(x).dtype == dl.float32
 
 
 def test_a_decorator_with_options():
@@ -459,6 +503,8 @@ def test_functions_of_the_library_that_are_made_of_steps_are_fused():
 
 
 def test_more_arguments_and_plans_than_are_kept():
+    many = dl.fuse(lambda x, k: x + float(k))
+    assert [many(X, k).tolist()[0] for k in range(80)] == [1.0 + k for k in range(80)]
     assert dl.fuse(lambda *xs: sum(xs[1:], xs[0]))(*[X] * 20).tolist() == [20.0, 40.0, 80.0]
     fused = dl.fuse(lambda x: x + 1)
     for ndim in range(8):

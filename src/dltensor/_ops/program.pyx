@@ -5,7 +5,7 @@ Recording is done by an engine that computes nothing, on tensors of a device of 
 """
 from functools import update_wrapper
 from inspect import signature
-from types import MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -17,6 +17,7 @@ from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
 from .._core.convert cimport view_any
+from .._core.default_dtype cimport default_real
 from .._core.native cimport (KEEP_GIL_BYTES, Block, Status, allocate, find_type, is_contiguous, numel,
                              same_dtype, type_complex64, type_float32, type_int64, type_table)
 from .._core.scalars cimport RecordedNumber, store_exact
@@ -26,7 +27,7 @@ from .._core.types cimport DLDevice, DLTensor, kDLCPU, kDLExtDev
 from .arguments cimport SAME_KIND, Operand, deliver, order_as, read_output, read_tensor, store_number
 from .engine cimport LaunchContext, PyEval_SaveThread, PyThreadState, finish
 
-from .._core.types import DeviceError
+from .._core.types import Device, DeviceError, DType
 
 cdef extern from "native/cpu/program/program.h" namespace "dlt" nogil:
     enum: most_axes
@@ -103,7 +104,7 @@ cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
 
 cdef enum:
     MOST_ARGUMENTS = 16
-    MOST_PLANS = 16
+    MOST_PLANS = 32
     MOST_NUMBERS = 64  # that steps take
 
 cdef enum Kind:
@@ -126,17 +127,67 @@ cdef class _Plan:
     cdef Argument arguments[MOST_ARGUMENTS]
     cdef int count
     cdef bint any_fixed  # an argument is neither a tensor nor a number that steps take
-    cdef list fixed    # by argument: the object it stands for, or None
+    cdef list fixed    # by argument: the object that it was, frozen, or None
+    cdef list constants
+    cdef int default   # the dtype of functions of integers
     cdef list layouts  # by argument: shape and strides where the program holds for no others
     cdef list results  # numbers of results, or of arguments as ~k; one more of them for each tensor that is returned
     cdef object kind   # of the sequence that is returned, None for one tensor
 
 
-cdef inline bint _same_fixed(object a, object b):
-    """Test whether two objects are the same to a function: numbers by type and sign too."""
+cdef object _frozen(object x, str func):
+    """An argument that is no tensor as it is now: sequences and dictionaries copied. TypeError for what may change."""
+    if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
+        return type(x)([_frozen(item, func) for item in x])
+    if type(x) is dict:
+        return {key: _frozen(item, func) for key, item in x.items()}
+    if isinstance(x, _CONSTANT):
+        return x
+    raise TypeError(f"{func}: an argument of type {type(x).__qualname__} may change between calls of a fused function; "
+                    f"pass the tensors and numbers that it has")
+
+
+cdef bint _same_fixed(object a, object b) except -1:
+    """Test whether an argument is the frozen one `a` to a function: numbers by type and sign too."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all([_same_fixed(one, other) for one, other in zip(a, b)])
+    if type(a) is dict:
+        return list(a) == list(b) and all([_same_fixed(one, b[key]) for key, one in a.items()])
     if a is b:
         return True
-    return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, (int, float, complex)) else bool(a == b))
+    return repr(a) == repr(b) if isinstance(a, (int, float, complex)) else bool(a == b)
+
+
+cdef list _constants_of(object function):
+    """The numbers and texts from outside that a function names: each its dictionary or cell, its name and its value."""
+    cdef list found = []
+    code = getattr(function, "__code__", None)
+    names = getattr(function, "__globals__", None)
+    if code is None or names is None:
+        return found
+    for name in code.co_names:
+        if name in names and isinstance(names[name], (int, float, complex, str, tuple)):
+            found.append((names, name, names[name]))
+    for cell in function.__closure__ or ():
+        try:
+            if isinstance(cell.cell_contents, (int, float, complex, str, tuple)):
+                found.append((cell, None, cell.cell_contents))
+        except ValueError:  # it is empty yet
+            pass
+    return found
+
+
+cdef bint _holds(_Plan plan) except -1:
+    """Test whether the constants and the default dtype are those that the program was recorded with."""
+    if plan.default != default_real():
+        return False
+    for place, name, value in plan.constants:
+        now = place.cell_contents if name is None else place.get(name)
+        if now is not value and not (type(now) is type(value) and repr(now) == repr(value)):
+            return False
+    return True
 
 
 cdef bint _fits(_Plan plan, const Argument* arguments, int count) except -1:
@@ -144,7 +195,7 @@ cdef bint _fits(_Plan plan, const Argument* arguments, int count) except -1:
     cdef int i
     cdef const Argument* own
     cdef Tensor t
-    if plan.count != count:
+    if plan.count != count or not _holds(plan):
         return False
     for i in range(count):
         own = &plan.arguments[i]
@@ -267,6 +318,11 @@ cdef class FusedFunction:
         return plan
 
 
+# Objects that stay as they are, so that a recording may hold for them.
+_CONSTANT = (bool, int, float, complex, str, bytes, type(None), type(...), slice, type, DType, Device, FunctionType,
+             BuiltinFunctionType, FusedFunction)
+
+
 cdef list _read(tuple args, Argument* arguments, bint* elsewhere):
     """Read arguments; returns what must be held while they are in use, None where they are too many."""
     cdef Argument* to
@@ -342,6 +398,7 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
     cdef list given = []
     plan.count = count
     plan.fixed, plan.layouts, plan.results = [None] * count, [None] * count, []
+    plan.constants, plan.default = _constants_of(function), default_real()
     if not start_recording(&plan.program):
         raise MemoryError(f"{func}: no memory left to record the function")
     try:
@@ -356,7 +413,7 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
             else:
                 plan.arguments[i].kind = FIXED
                 plan.any_fixed = True
-                plan.fixed[i] = args[i]
+                plan.fixed[i] = _frozen(args[i], func)
                 given.append(args[i])
         try:
             _take_results(plan, function(*given), given, func)
@@ -520,6 +577,8 @@ cdef object _quick(_Plan plan, tuple args):
     cdef int v
     cdef Tensor result
     if <int>len(args) != plan.count or plan.kind is not None or plan.program.results.size() != 1 or plan.any_fixed:
+        return None
+    if not _holds(plan):
         return None
     for i in range(plan.count):
         x = <object>PyTuple_GET_ITEM(args, i)
