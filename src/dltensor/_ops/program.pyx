@@ -447,7 +447,6 @@ cdef Tensor _stand_in(Tensor x):
 
 
 cdef int _take_results(_Plan plan, object returned, list given, str func) except -1:
-    cdef Tensor t
     cdef list seen = []
     if type(returned) in (tuple, list):
         plan.kind = type(returned)
