@@ -10,6 +10,7 @@
 #include "native/cuda/compile/compiler.h"
 #include "native/cuda/runtime/engine.h"
 #include "native/cuda/kernels/elementwise/complexes.cuh"
+#include "native/cuda/linalg/matrices.h"
 
 using namespace dlt;
 using namespace dlt::cuda;
@@ -144,6 +145,13 @@ SHIM int shim_gemm(const Flat* a, const Flat* b, const Flat* c, double alpha, do
   const int fault = answer(gemm(Made(a).operand, Made(b).operand, Made(c).operand, first, second, {stream}));
   set_thread_tf32(false);
   return fault;
+}
+// Solves for one matrix of n x n and `columns` right-hand sides, in b, without waiting.
+SHIM int shim_solve(const Flat* a, const Flat* b, int64_t n, int64_t columns, Stream* stream) {
+  uint8_t info = 0;
+  const Made matrix(a), out(b);
+  const FactorCall call{Factor::solve, 1, n, n, columns, false, false, &info};
+  return answer(factor(call, matrix.operand, &out.operand, nullptr, nullptr, {stream}));
 }
 SHIM void shim_without_cublas(int without) { set_use_cublas(!without); }
 SHIM int shim_to_host(void* data, const Flat* from, Stream* stream) {

@@ -96,6 +96,39 @@ def test_a_foreign_stream_is_wrapped_while_it_is_captured(cuda, driver, known):
     assert driver.cuStreamDestroy_v2(handle) == SUCCESS
 
 
+def make_streams(driver, count, found):
+    """Create streams of another library, up to `count` that live at once, until `found` is true of one."""
+    handles = []
+    while len(handles) < count and not (handles and found(handles[-1])):
+        handles.append(ctypes.c_void_p())
+        assert driver.cuStreamCreateWithPriority(ctypes.byref(handles[-1]), 1, 0) == SUCCESS
+    return handles
+
+
+def test_a_stream_first_seen_in_a_capture_is_recognized_after_it(cuda, driver):
+    """Its id is read then: a stream that the driver later puts at the same address is another one."""
+    seen = []
+
+    def keeps_its_record(handle):
+        graph = ctypes.c_void_p()
+        assert driver.cuStreamBeginCapture_v2(handle, 0) == SUCCESS
+        seen.append(cuda.stream(handle=handle.value).value)
+        assert driver.cuStreamEndCapture(handle, ctypes.byref(graph)) == SUCCESS
+        assert driver.cuGraphDestroy(graph) == SUCCESS
+        return cuda.stream(handle=handle.value).value == seen[-1]
+
+    # An address that a destroyed stream of an earlier test had may still be taken for that stream during the capture.
+    handles = make_streams(driver, 200, keeps_its_record)
+    assert len(handles) < 200
+    address = handles[-1].value
+    assert driver.cuStreamDestroy_v2(handles.pop()) == SUCCESS
+    handles += make_streams(driver, 50, lambda handle: handle.value == address)
+    if handles[-1].value == address:
+        assert cuda.stream(handle=address).value != seen[-1]
+    for each in handles:
+        assert driver.cuStreamDestroy_v2(each) == SUCCESS
+
+
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("where", ["default", "other"])
 @pytest.mark.parametrize("settled", [True, False])

@@ -353,6 +353,15 @@ def test_the_devices_complex_functions_are_accurate_in_float(loaded, name):
     assert np.max(abs(got - want) / abs(want)) < 4e-6
 
 
+@pytest.mark.parametrize("name", ["log", "log1p", "log2", "log10"])
+def test_the_devices_complex_logarithms_of_numbers_whose_squares_overflow(loaded, name):
+    for z in (1e200j, -1e200j, 0.3 + 1e200j, 1e200 - 1e180j, -1e200 + 1e200j):
+        out = (ctypes.c_double * 2)()
+        loaded.c.shim_complex(name.encode(), ctypes.c_double(z.real), ctypes.c_double(z.imag), out)
+        want = complex(getattr(np, COMPLEX[name])(np.complex128(z)))
+        assert abs(complex(*out) - want) < 1e-13 * abs(want), (z, complex(*out), want)
+
+
 @pytest.mark.parametrize("name", sorted(set(SPECIAL) - {"sign"}))
 def test_the_devices_complex_functions_have_the_special_values_of_the_standard(loaded, name):
     out = (ctypes.c_double * 2)()

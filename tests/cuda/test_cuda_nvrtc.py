@@ -3,6 +3,7 @@
 
 Each test runs in a process of its own, because libraries are looked for once a process. No GPU is needed."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -331,6 +332,19 @@ def test_a_kernel_from_disk_counts_as_used(kernel_cache):
     assert kernel_cache.call("add", "multiply", limit=limit) == (1, 1)
     assert kernel_cache.call("add", "multiply") == (0, 2)
     assert kernel_cache.call("subtract") == (1, 0)
+
+
+def test_the_files_have_the_sha_256_of_their_content(kernel_cache):
+    """Code in its name, a kernel in its first line."""
+    files = kernel_cache.files()
+    assert files
+    for file in files:
+        content = file.read_bytes()
+        if file.suffix == ".code":
+            assert file.stem == hashlib.sha256(content).hexdigest()
+        else:
+            header, _, rest = content.partition(b"\n")
+            assert header.decode() == f"dltensor kernel 2 {hashlib.sha256(rest).hexdigest()}"
 
 
 def test_all_kernels_stay_below_the_limit(kernel_cache):

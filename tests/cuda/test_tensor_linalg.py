@@ -3,6 +3,7 @@
 
 DLTENSOR_TEST_GPU=1 runs them on a card."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -346,6 +347,26 @@ def test_batches_and_matrices_without_elements(dtype):
         for name in ("qr", "svd", "svdvals", "pinv"):
             differ(getattr(la, name)(a.to("cuda")), getattr(la, name)(a), same)
         differ(la.qr(a.to("cuda"), mode="complete"), la.qr(a, mode="complete"), same)
+
+
+def test_solve_takes_columns_up_to_half_of_what_an_int_counts(eager, machine):
+    from cuda_engine_under_test import Fault
+
+    most = (2**31 - 1) // 2
+    a, b = eager.empty((1, 1), "float32"), eager.empty((1, 1), "float32")
+    wide = [b.view((1, columns), (columns, 1)) for columns in (most, most + 1)]
+
+    def solve(columns):
+        flats = [ctypes.byref(eager.flat(each)) for each in (a, columns)]
+        eager("solve", *flats, ctypes.c_int64(1), ctypes.c_int64(columns.shape[-1]), eager.stream())
+
+    machine.configure(launches=False)  # there is no memory for that many
+    try:
+        solve(wide[0])
+        with pytest.raises(Fault, match=f"solve: a device takes at most {most} rows and columns, got 1 x {most + 1};"):
+            solve(wide[1])
+    finally:
+        machine.configure(launches=True)
 
 
 @pytest.mark.usefixtures("machine_order")
