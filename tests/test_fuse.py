@@ -163,6 +163,15 @@ def test_results_do_not_depend_on_threads(threads):
         dl.set_num_threads(before)
 
 
+def test_totals_count_what_is_repeated_once():
+    x, y = dl.ones((200, 300)), dl.ones((1, 300))
+    fused = dl.fuse(lambda x, y: (x + y, dl.sum(y * 2), dl.sum(x * y)))
+    function = lambda x, y: (x + y, dl.sum(y * 2), dl.sum(x * y))  # noqa: E731
+    assert bits(fused(x, y)) == bits(function(x, y))
+    assert bits(fused(y, x)) == bits(function(y, x))
+    assert bits(fused(x, x[:, :1])) == bits(function(x, x[:, :1]))
+
+
 # -- functions of users -----------------------------------------------------------------------------------------------
 
 

@@ -192,7 +192,10 @@ class Runner {
 
   void add_total(const BlockStep& step) const {
     const PartReduction& parts = plan_.totals[size_t(step.total)];
-    const int64_t n = elements(plan_.members[size_t(step.in[0])].present);
+    const uint32_t present = plan_.members[size_t(step.in[0])].present;
+    for (int a = 0; a < plan_.axes; ++a)
+      if (!(present >> a & 1) && block_.first[a] != 0) return;  // a block further along has the same elements
+    const int64_t n = elements(present);
     const char* from = convert(parts.pipeline, at_[step.in[0]], scratch(converted), n);
     add_part(parts, states_ + step.total * part_state_bytes, from, n);
   }
