@@ -492,6 +492,17 @@ def test_fused_functions_inside_fused_functions_are_their_steps():
     assert len(outer.plan(X).splitlines()) == 5
 
 
+def test_fused_functions_of_other_tensors_run_while_one_is_recorded():
+    sums = []
+
+    def function(x):
+        sums.append(dl.softmax(OUTSIDE).sum().item() + scaled(OUTSIDE, 1.0, 1.0).sum().item())
+        return x * 2
+
+    assert dl.fuse(function)(X).tolist() == [2.0, 4.0, 8.0]
+    assert sums == [1.0] * len(sums)
+
+
 def test_functions_of_the_library_that_are_made_of_steps_are_fused():
     x = dl.random.Generator(2).normal(size=(20, 30))
     functions = [

@@ -157,7 +157,7 @@ cdef bint _same_fixed(object a, object b) except -1:
         return list(a) == list(b) and all([_same_fixed(one, b[key]) for key, one in a.items()])
     if a is b:
         return True
-    return repr(a) == repr(b) if isinstance(a, (int, float, complex)) else bool(a == b)
+    return repr(a) == repr(b) if isinstance(a, (float, complex)) else bool(a == b)
 
 
 cdef list _constants_of(object function):
@@ -191,7 +191,7 @@ cdef bint _holds(_Plan plan) except -1:
 
 
 cdef bint _fits(_Plan plan, const Argument* arguments, int count) except -1:
-    """Test whether a plan was made for arguments like these."""
+    """Test whether a plan is for arguments like these."""
     cdef int i
     cdef const Argument* own
     cdef Tensor t
@@ -257,7 +257,7 @@ cdef class FusedFunction:
                 return result
         count = <int>len(args)
         cdef list held = _read(args, arguments, &elsewhere)
-        if held is None or elsewhere:
+        if held is None or elsewhere or is_recording():
             return self._stepwise(args, out)
         plan = self._plan(args, arguments, count)
         self.last = None if plan.program.small.size() == 0 else plan
@@ -395,7 +395,7 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
     """Record the function; `fixed` are the numbers that are constants, and `read` gets others whose values it reads."""
     cdef _Plan plan = _Plan()
     cdef int i
-    cdef list given = []
+    cdef list stand_ins = []
     plan.count = count
     plan.fixed, plan.layouts, plan.results = [None] * count, [None] * count, []
     plan.constants, plan.default = _constants_of(function), default_real()
@@ -407,16 +407,16 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
             plan.arguments[i].object = NULL
             if arguments[i].kind == TENSOR:
                 plan.layouts[i] = _layout(<Tensor>arguments[i].object)
-                given.append(_stand_in(<Tensor>arguments[i].object))
+                stand_ins.append(_stand_in(<Tensor>arguments[i].object))
             elif arguments[i].kind == NUMBER and i not in fixed:
-                given.append(RecordedNumber(args[i], i, read))
+                stand_ins.append(RecordedNumber(args[i], i, read))
             else:
                 plan.arguments[i].kind = FIXED
                 plan.any_fixed = True
                 plan.fixed[i] = _frozen(args[i], func)
-                given.append(args[i])
+                stand_ins.append(args[i])
         try:
-            _take_results(plan, function(*given), given, func)
+            _take_results(plan, function(*stand_ins), stand_ins, func)
             if unclear_number() >= 0:
                 read.add(unclear_number())
         except Exception as error:
@@ -446,7 +446,7 @@ cdef Tensor _stand_in(Tensor x):
     return t
 
 
-cdef int _take_results(_Plan plan, object returned, list given, str func) except -1:
+cdef int _take_results(_Plan plan, object returned, list stand_ins, str func) except -1:
     cdef list seen = []
     if type(returned) in (tuple, list):
         plan.kind = type(returned)
@@ -456,15 +456,15 @@ cdef int _take_results(_Plan plan, object returned, list given, str func) except
                 plan.results.append(k)
                 break
         else:
-            plan.results.append(_take_result(plan, x, given, func))
+            plan.results.append(_take_result(plan, x, stand_ins, func))
             seen.append((plan.results[-1], x))
     return 0
 
 
-cdef int _take_result(_Plan plan, object x, list given, str func) except? -1:
+cdef int _take_result(_Plan plan, object x, list stand_ins, str func) except? -1:
     """The number of a result, or that of an argument as ~k."""
     cdef Tensor t
-    for i, argument in enumerate(given):
+    for i, argument in enumerate(stand_ins):
         if x is argument and type(x) is Tensor:
             return ~i
     if type(x) is not Tensor:
@@ -511,7 +511,7 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
     cdef bint direct
     cdef LaunchContext launch
     cdef Tensor t = None, target = None
-    cdef list made = [], returned = []
+    cdef list tensors = [], returned = []
     if results > MOST_ARGUMENTS or plan.program.numbers > MOST_NUMBERS:
         return None
     for i in range(plan.count):
@@ -538,7 +538,7 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
                       DLDevice(kDLCPU, 0), func)
         if not in_order:
             order_as(operands, plan.count, t)
-        made.append(t)
+        tensors.append(t)
         targets[k] = t.impl.dl
         work += numel(t.impl.dl.ndim, t.impl.dl.shape) * 8
     if out is not None:
@@ -559,7 +559,7 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
     if out is not None:
         return deliver(t, target, out, func)
     for k in plan.results:
-        returned.append(made[k] if k >= 0 else <object>arguments[~k].object)
+        returned.append(tensors[k] if k >= 0 else <object>arguments[~k].object)
     return returned[0] if plan.kind is None else plan.kind(returned)
 
 
