@@ -65,4 +65,14 @@ bool find_pipeline_through(const CopyKernels& kernels, int from, int through, in
   return true;
 }
 
+const void* run_pipeline(const CastPipeline& pipeline, void* to, const void* from, int64_t n, void* spare,
+                         void* other) noexcept {
+  for (int k = 0; k < pipeline.count; ++k) {
+    void* next = k + 1 == pipeline.count ? to : k & 1 ? other : spare;
+    pipeline.loops[k](next, from, nullptr, nullptr, n, 0);
+    from = next;
+  }
+  return from;
+}
+
 }  // namespace dlt

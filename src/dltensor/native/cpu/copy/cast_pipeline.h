@@ -18,4 +18,9 @@ bool find_pipeline(const CopyKernels& kernels, int from, int to, int mode, CastP
 // The loops from a dtype through another one to a third. False, too, where they are more than longest_pipeline.
 bool find_pipeline_through(const CopyKernels& kernels, int from, int through, int to, int mode, CastPipeline* pipeline);
 
+// Runs the loops over n contiguous elements, through two buffers. Returns where the results are: `to`, or `from` where there is no
+// loop.
+const void* run_pipeline(const CastPipeline& pipeline, void* to, const void* from, int64_t n, void* spare,
+                         void* other) noexcept;
+
 }  // namespace dlt

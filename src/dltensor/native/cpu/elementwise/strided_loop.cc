@@ -102,15 +102,6 @@ struct Buffers {
   alignas(64) char spare[2][buffer_bytes];
 };
 
-// Runs a cast pipeline from `from` into `to` through the spare buffers.
-void run_pipeline(const CastPipeline& pipeline, void* to, const void* from, int64_t n, Buffers* buffers) {
-  for (int k = 0; k < pipeline.count; ++k) {
-    void* next = k + 1 == pipeline.count ? to : buffers->spare[k & 1];
-    pipeline.loops[k](next, from, nullptr, nullptr, n, 0);
-    from = next;
-  }
-}
-
 Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, int number, Buffers* buffers) {
   const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1;
@@ -136,7 +127,7 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
     move(*plan.kernels, to, columns * width, width, from, outer * width, inner * width, rows, columns, width);
     from = to;
   }
-  if (o.pipeline.count > 0) run_pipeline(o.pipeline, own, from, rows * columns, buffers);
+  if (o.pipeline.count > 0) run_pipeline(o.pipeline, own, from, rows * columns, buffers->spare[0], buffers->spare[1]);
   if (one) return {own, 0, true};
   return {o.pipeline.count > 0 ? own : from, columns * to_width, false};
 }
@@ -322,7 +313,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   if (call.direct) return;
   const char* done = buffers->out;
   if (w.out.pipeline.count > 0) {
-    run_pipeline(w.out.pipeline, buffers->in[0], done, tile.rows * tile.columns, buffers);
+    run_pipeline(w.out.pipeline, buffers->in[0], done, tile.rows * tile.columns, buffers->spare[0], buffers->spare[1]);
     done = buffers->in[0];
   }
   store_tile(plan, w.out, tile, done, tile.columns * w.out.width, w.out.width);

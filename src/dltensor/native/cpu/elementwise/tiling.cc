@@ -33,12 +33,6 @@ bool is_direct(const TiledOperand& o) { return !o.converted && !o.packed && (o.i
 // Its steps along the rows are the smaller ones.
 bool is_transposed(const TiledOperand& o) { return o.outer != 0 && magnitude(o.outer) < magnitude(o.inner); }
 
-// Parts of n that are alike and at most `most`; whole squares, but for the last.
-int64_t even_part(int64_t n, int64_t most) {
-  if (n <= most) return n;
-  return smaller(most, ceil_divide(ceil_divide(n, ceil_divide(n, most)), 16) * 16);
-}
-
 // Returns whether the output leaves the cache before it is read again: it, or all operands together, are larger than the cache.
 // Rows and columns that are repeated stay in the cache.
 bool exceeds_cache(const TilingProblem& p, int64_t count, bool clashing) {

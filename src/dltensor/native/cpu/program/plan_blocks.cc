@@ -156,13 +156,6 @@ class Planner {
     return true;
   }
 
-  // Parts of n that are alike, and at most `most`; multiples of 16 where they can be.
-  static int64_t even_part(int64_t n, int64_t most) {
-    if (n <= most) return n;
-    const int64_t part = ceil_divide(n, ceil_divide(n, most)), rounded = (part + 15) / 16 * 16;
-    return rounded <= most ? rounded : part;
-  }
-
   int member_of(int number) const {
     for (size_t k = 0; k < group_.members.size(); ++k)
       if (group_.members[k].value == number) return int(k);

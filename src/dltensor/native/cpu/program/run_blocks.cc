@@ -181,13 +181,7 @@ class Runner {
 
   // Runs a pipeline; returns where its results are.
   const char* convert(const CastPipeline& pipeline, const char* from, char* to, int64_t n) const {
-    if (pipeline.count == 0) return from;
-    for (int k = 0; k < pipeline.count; ++k) {
-      char* next = k + 1 == pipeline.count ? to : scratch(between + (k & 1));
-      pipeline.loops[k](next, from, nullptr, nullptr, n, 0);
-      from = next;
-    }
-    return to;
+    return static_cast<const char*>(run_pipeline(pipeline, to, from, n, scratch(between), scratch(between + 1)));
   }
 
   void add_total(const BlockStep& step) const {
