@@ -17,6 +17,7 @@ PATH="$venv/bin:$PATH" "$python" -m pip install -q --disable-pip-version-check -
     --target "$place/site" -Cbuild-dir="$place/build" -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_ndebug=false \
     -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
     -Csetup-args=-Dcpp_args=-fno-sanitize-recover=undefined .
+"$venv/bin/ninja" -C "$place/build" tests/engine/engine_binding.so # which tests/engine load, sanitized too
 # Not tests/opaque and the rest of tests/cuda, which build sanitized programs of their own, nor tests/conformance, whose
 # planted defects break what a sanitizer guards, nor tests with other packages.
 libraries="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
@@ -25,7 +26,7 @@ run() { # more of ASAN_OPTIONS, arguments of Python
     shift
     env LD_PRELOAD="$libraries" PYTHONPATH="$place/site" PYTHONMALLOC=malloc \
         ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=1$options" \
-        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 DLTENSOR_SANITIZED=1 \
+        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 DLTENSOR_SANITIZED=1 BUILD="$place/build" \
         "$python" "$@"
 }
 sanitized() { # more of ASAN_OPTIONS, arguments of pytest

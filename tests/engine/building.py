@@ -95,7 +95,7 @@ def _lists() -> tuple:
     base = [name for name in re.findall(r"'([\w/]+\.cc)'", text) if "/kernels/" not in name]
     groups, lowest = (
         {
-            group: re.findall(r"'(cpu/\w+/kernels/\w+\.cc)'", files)
+            group: re.findall(r"'(cpu/\w+/kernels/[\w/]+\.cc)'", files)
             for group, files in re.findall(r"^  '(\w+)': \[(.*?)\],$", table, re.M | re.S)
         }
         for table in re.findall(r"^(?:kernel|lowest)_sources = \{(.*?)^\}", text, re.M | re.S)
@@ -122,7 +122,7 @@ def _lists() -> tuple:
     level, options = next(iter(levels.items()))
     kernels += [(name, level, options[group]) for group, files in lowest.items() for name in files]
     native = ROOT / "src/dltensor/native"
-    on_disk = {str(path.relative_to(native)) for path in (native / "cpu").glob("*/kernels/*.cc")}
+    on_disk = {str(path.relative_to(native)) for path in (native / "cpu").glob("*/kernels/**/*.cc")}
     if not base or {name for name, _, _ in kernels} != on_disk:
         raise RuntimeError("native/meson.build no longer lists its files as this reads them")
     return kernels, base
