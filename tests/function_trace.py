@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace by breakpoints: the functions of the compiled libraries that a call enters, in the order of their first entry.
+"""Trace by breakpoints: the functions of the package that a call enters, in the order of their first entry.
 
 A child process runs the call under ptrace. Every function in the symbol tables of the package's libraries gets a
 breakpoint, which is removed when it is hit. Nothing is compiled for it; functions that the compiler inlined everywhere
-have no symbol and are not seen.
+have no symbol and are not seen. Functions of the package's Python files are reported by a profile function, as
+"io/_files.py:open_file".
 """
 
 import ctypes
@@ -26,9 +27,9 @@ RIP = 16 * 8  # of struct user, in bytes
 BREAKPOINT = b"\xcc"
 DENIED = 77
 
-# The child stops itself before and after the call.
+# The child stops itself before and after the call, and for each Python function, whose name it writes to a pipe first.
 CHILD = """
-import ctypes, os, signal
+import ctypes, os, signal, sys
 libc = ctypes.CDLL(None)
 {prepare}
 def call():
@@ -36,8 +37,15 @@ def call():
 stop, me = os.kill, os.getpid()
 if libc.ptrace(0, 0, None, None):
     os._exit({denied})
+def report(frame, event, argument):
+    if event == "call" and frame.f_code.co_filename.startswith({package!r}):
+        name = frame.f_code.co_filename[{length}:] + ":" + frame.f_code.co_name
+        os.write({pipe}, name.encode() + b"\\n")
+        stop(me, signal.SIGUSR1)
 stop(me, signal.SIGSTOP)
+sys.setprofile(report)
 result = call()
+sys.setprofile(None)
 stop(me, signal.SIGSTOP)
 os._exit(0)
 """
@@ -67,6 +75,8 @@ def _functions(path):
 
 def identifiers(symbol):
     """Return the names in a symbol: ``_ZN3dlt11run_stridedEPv`` has "dlt" and "run_strided"."""
+    if ".py:" in symbol:
+        return [symbol]
     if not symbol.startswith("_Z"):
         return [symbol.partition(".")[0]]
     found, at = [], 2
@@ -88,8 +98,8 @@ def function_symbols():
 
 
 class _Tracer:
-    def __init__(self, child, symbols):
-        self.child, self.symbols = child, symbols
+    def __init__(self, child, symbols, pipe):
+        self.child, self.symbols, self.pipe = child, symbols, pipe
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.ptrace.restype = ctypes.c_long
         self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -149,6 +159,8 @@ class _Tracer:
                 return
             if number == signal.SIGTRAP:
                 assert self.step_over(thread) or status >> 16, "a breakpoint of no function"
+            elif number == signal.SIGUSR1:
+                self.hits.append(self.pipe.readline().decode().strip())
             elif number != signal.SIGSTOP:  # by which a new thread begins
                 forwarded = number
             self.libc.ptrace(CONT, thread, None, forwarded)
@@ -156,15 +168,22 @@ class _Tracer:
 
 def follow(call, prepare):
     """Return the symbols of the functions that a statement enters, or None where that is denied."""
-    process = subprocess.Popen([sys.executable, "-c", CHILD.format(prepare=prepare, call=call, denied=DENIED)])
+    reading, writing = os.pipe()
+    package = f"{PACKAGE}/"
+    program = CHILD.format(
+        prepare=prepare, call=call, denied=DENIED, package=package, length=len(package), pipe=writing
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], pass_fds=[writing])
+    os.close(writing)
     _, status = os.waitpid(process.pid, 0)
     if os.WIFEXITED(status):
         process.returncode = os.WEXITSTATUS(status)
         assert process.returncode == DENIED, f"the program to trace ended with {process.returncode}"
         return None
-    tracer = _Tracer(process.pid, function_symbols())
     try:
-        tracer.run()
+        with open(reading, "rb") as pipe:
+            tracer = _Tracer(process.pid, function_symbols(), pipe)
+            tracer.run()
         return tracer.hits
     finally:
         os.kill(process.pid, signal.SIGKILL)

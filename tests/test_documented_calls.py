@@ -23,6 +23,13 @@ CALLS = [
         "OpaqueArray(x).reshape((2, 3))",
         1,
     ),
+    (
+        "open_file",
+        f"{IMPORT}import os, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'a.safetensors')\n"
+        "dl.save(path, {'w': dl.ones(3)})\ndl.open_file(path)['w']",
+        "dl.open_file(path)['w']",
+        1,
+    ),
 ]
 FROM_TORCH = ("from_dlpack", f"{IMPORT}import torch\nx = torch.ones(3)\ndl.from_dlpack(x)", "dl.from_dlpack(x)", 1)
 
@@ -35,6 +42,8 @@ def steps_of(word):
 def is_entry(step, names):
     """Test if a symbol is the function of a step."""
     file, function = step
+    if file.endswith(".py"):
+        return f"{file}:{function}" in names
     if not file.endswith((".pyx", ".pxi")):
         return function in names
     # Cython writes the folders and the file with their lengths; a .pxi is part of the file that includes it.
@@ -69,7 +78,7 @@ def problems(steps, entered, symbols):
         at = [place for place, names in enumerate(entered) if place > before and is_entry((file, function), names)]
         if at:
             before = at[0]
-        elif any(is_entry((file, function), names) for names in symbols):
+        elif file.endswith(".py") or any(is_entry((file, function), names) for names in symbols):
             yield f"{file}: {function} is not entered after the steps before it"
         else:
             callers = [body_of(*step) for step in steps[:number]]
@@ -126,6 +135,9 @@ def test_wrong_steps_are_found():
     ]
     assert list(problems([steps[0], ("_ops/elementwise_fast.pxi", "_absent")], entered, symbols)) == [
         "_ops/elementwise_fast.pxi: _absent is called by no step before it"
+    ]
+    assert list(problems([("io/_files.py", "memmap")], entered, symbols)) == [
+        "io/_files.py: memmap is not entered after the steps before it"
     ]
 
 

@@ -83,7 +83,7 @@ class TensorFile:
         from ._reading import open_format
         from ._sources import MODES, LastUse, open_source
 
-        self._last_use = self._is_mapped = self._data = None
+        self._last_use = None
         _check_mmap(mmap, func)
         if not isinstance(mode, str) or mode not in MODES:
             raise ValueError(f"{func}: mode must be one of {', '.join(MODES)}, got {quoted(mode)}")
@@ -94,8 +94,11 @@ class TensorFile:
         self._path = os.fspath(file) if isinstance(file, str | os.PathLike) else None
         self._mmap, self._mode = mmap, mode
         try:
-            if (mmap is True or mode != "r") and not source.can_map:
-                source.map(mode)
+            self._maps = mmap is True or mode != "r"  # whether `f[name]` maps the elements
+            if self._maps and not source.can_map:
+                source.row()
+            if mmap == "auto":
+                self._maps = self._maps or (source.can_map and source.is_local)
             self._format = open_format(source)
             if mode == "r+" and self._format.name == "npz":
                 raise ValueError(f"{source.prefix}: .npz files have checksums, which writing would make wrong; use "
@@ -232,30 +235,14 @@ class TensorFile:
         with self._check(name):
             return TensorInfo(*self._format.info(name))
 
-    def _maps(self):
-        """Test whether `f[name]` maps the elements."""
-        if self._is_mapped is None:
-            is_wanted = self._mmap is True or self._mode != "r"
-            self._is_mapped = is_wanted or (self._mmap == "auto" and self._source.can_map and self._source.is_local)
-        return self._is_mapped
-
-    def _bytes(self):
-        """All of the file, mapped once."""
-        data = self._data  # read once: another thread may close the file
-        if data is None:
-            data = self._data = self._source.map(self._mode)
-            if self._last_use is None:
-                self._data = None
-        return data
-
     def __getitem__(self, name):
         with self._check(name):
             return self._get(name, None)
 
     def _get(self, name, dtype, add=None):
         """A tensor as `f[name]` gives it; `add` is called with the number of bytes of each piece that is read."""
-        if self._maps():
-            t = self._format.view(self._bytes, name, dtype)
+        if self._maps:
+            t = self._format.view(name, dtype)
             if t is not None:
                 return t
             if self._mode == "r+":
@@ -336,11 +323,7 @@ class TensorFile:
         BufferError: open_file: ...: the file cannot be closed while tensors share its memory; ...
         >>> del t; f.close()
         """
-        from ._mapping import has_views
-
-        self._format.forget_views()
-        data = self._data
-        if data is not None and has_views(data):
+        if self._source.is_shared:
             raise BufferError(
                 f"{self._source.prefix}: the file cannot be closed while tensors share its memory; delete them, read() "
                 f"copies, or use a with statement"
@@ -349,8 +332,7 @@ class TensorFile:
 
     def _release(self):
         """Release the file, which is closed when no call of another thread reads from it any more."""
-        self._last_use = self._data = None
-        self._format.forget_views()
+        self._last_use = None
 
     def __enter__(self):
         self._check()

@@ -55,7 +55,7 @@ def open_format(source):
     if 8 + length > size:
         raise ValueError(f"{prefix}: the file is cut off: its header has {length} bytes, the file {size}")
     text = first[8 : 8 + length] if 8 + length <= len(first) else read_bytes(source, length, 8, prefix)
-    return SafetensorsFormat(source, Header(text, size - 8 - length, prefix), 8 + length)
+    return SafetensorsFormat(source, Header(text, size - 8 - length, prefix))
 
 
 def _fresh(shape, dtype, padded):
@@ -73,37 +73,29 @@ class SafetensorsFormat:
 
     name = "safetensors"
 
-    def __init__(self, source, header, start):
-        self._source, self._header, self._start, self._rows = source, header, start, None
+    def __init__(self, source, header):
+        self._source, self._header, self.info = source, header, header.info
         self.names, self.metadata, self.end = header.names, header.metadata, source.size
 
     def __contains__(self, name):
         return isinstance(name, str) and name in self._header
 
-    def info(self, name):
-        """Return dtype, shape, bytes and offset of a tensor."""
-        dtype, shape, begin, end = self._header.info(name)
-        return dtype, shape, end - begin, self._start + begin
+    def view(self, name, dtype):
+        """Return a tensor as a view of the file's bytes."""
+        return self._header.view(self._source.row(), name)
 
-    def view(self, data, name, dtype):
-        """Return a tensor as a view of the file's bytes, which `data` gives."""
-        rows = self._rows  # read once: another thread may close the file
-        if rows is None:
-            rows = self._rows = data()[self._start :]
-        return self._header.view(rows, name)
-
-    def views(self, data):
+    def views(self):
         """Return all tensors as views of the file's bytes."""
-        return self._header.views(data()[self._start :])
+        return self._header.views(self._source.row())
 
     def read(self, name, dtype, out, add=None):
         """Read a tensor into new memory, or into `out`."""
-        dtype, shape, begin, _ = self._header.info(name)
+        dtype, shape, _, begin = self._header.info(name)
         is_direct = (
             out is not None and out.dtype == dtype and out.is_contiguous and on_host(out) and not _is_padded(out)
         )
         result = out if is_direct else _fresh(shape, dtype, False)
-        read_into(self._source, memoryview(raw_bytes(result)), self._start + begin, self._header.prefix, add)
+        read_into(self._source, memoryview(raw_bytes(result)), begin, self._header.prefix, add)
         if out is not None and not is_direct:
             out[...] = result
         return result
@@ -143,13 +135,13 @@ class _Arrays:
             raise TypeError(f"{prefix}: raw elements of {header.itemsize} bytes are not of type {dtype}")
         return dtype
 
-    def view(self, data, name, dtype):
+    def view(self, name, dtype):
         """Return an array as a view of the file's bytes; None where they are compressed or swapped."""
         header, begin, _ = self._find(name)
         if begin is None or header.is_swapped:
             return None
         dtype, start = self._dtype(name, dtype), begin + header.start
-        row = data()[start : start + header.nbytes]
+        row = self._source.row()[start : start + header.nbytes]
         if not header.fortran_order:
             return from_raw(row, header.shape, dtype, dtype.bits < 8)
         return _transposed(from_raw(row, header.shape[::-1], dtype, dtype.bits < 8))
@@ -169,9 +161,6 @@ class _Arrays:
         if out is not None and not is_direct:
             out[...] = result
         return result
-
-    def forget_views(self):
-        """Drop what refers to the map: nothing."""
 
 
 def _transposed(t):
@@ -218,7 +207,8 @@ class NpzFormat(_Arrays):
     name = "npz"
 
     def __init__(self, source, archive):
-        self._archive, self.names, self.end = archive, list(archive.members), source.size
+        self._source, self._archive = source, archive
+        self.names, self.end = list(archive.members), source.size
 
     def __contains__(self, name):
         return isinstance(name, str) and name in self._archive.members
@@ -250,9 +240,9 @@ def load_all(file, names, dtype, device, packed):
     wanted = form.names if names is None else names
     for name in wanted:
         file._check(name)
-    if names is None and dtype is None and device is None and form.name == "safetensors" and file._maps():
-        return form.views(file._bytes)
-    total = 0 if file._maps() else sum(nbytes for _, _, nbytes, _ in map(form.info, wanted))
+    if names is None and dtype is None and device is None and form.name == "safetensors" and file._maps:
+        return form.views()
+    total = 0 if file._maps else sum(nbytes for _, _, nbytes, _ in map(form.info, wanted))
     with progress(file._source.prefix, total) as add:
         result = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
     return result[_ONLY] if form.name == "npy" else result

@@ -82,7 +82,7 @@ cdef class Header:
     Parameters
     ----------
     text : bytes, the header as it is in the file
-    nbytes : int, of data behind it
+    nbytes : int, of data after it
     prefix : str, what messages begin with
 
     Examples
@@ -90,13 +90,14 @@ cdef class Header:
     >>> text = b'{"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}'
     >>> header = Header(text, 2, "example"); header.names
     ['w']
-    >>> header.view(dl.asarray(b"\\x01\\x02"), "w").tolist()
+    >>> header.view(dl.asarray(len(text).to_bytes(8, "little") + text + b"\\x01\\x02"), "w").tolist()
     [1, 2]
     """
 
     cdef readonly list names
     cdef readonly dict metadata
     cdef readonly str prefix
+    cdef readonly int64_t start  # byte of the file at which the data begins
     cdef dict _index
     cdef Entry* _entries
     cdef int64_t* _dims
@@ -109,6 +110,7 @@ cdef class Header:
         self.names, self.metadata, self.prefix, self._index = [], {}, prefix, {}
         self._start = self._at = <const char*>text
         self._end = self._start + len(text)
+        self.start = 8 + len(text)
         self._read()
         self._check_offsets(nbytes)
         self._start = self._at = self._end = NULL
@@ -124,17 +126,17 @@ cdef class Header:
         return name in self._index
 
     def info(self, name):
-        """Return the dtype, the shape, and where the elements begin and end among the data."""
+        """Return the dtype, the shape, the number of bytes and the byte of the file at which the elements begin."""
         cdef Entry* entry = self._find(name)
         return (dtype_of(_rows[entry.row].dtype), tuple([self._dims[entry.dims + i] for i in range(entry.ndim)]),
-                entry.begin, entry.end)
+                entry.end - entry.begin, self.start + entry.begin)
 
     def view(self, Tensor data, name):
-        """Return a tensor as a view of the data, a row of uint8."""
+        """Return a tensor as a view of the file, a row of uint8."""
         return self._view(data, self._find(name))
 
     def views(self, Tensor data):
-        """Return all tensors by name, as views of the data."""
+        """Return all tensors by name, as views of the file."""
         cdef dict result = {}
         cdef int64_t i = 0
         for name in self.names:
@@ -153,10 +155,11 @@ cdef class Header:
         cdef Place place
         cdef Tensor result
         cdef int i
-        if entry.end > data.impl.dl.shape[0]:
-            raise ValueError(f"{self.prefix}: the data has {data.impl.dl.shape[0]} bytes, a tensor ends at {entry.end}")
+        if self.start + entry.end > data.impl.dl.shape[0]:
+            raise ValueError(f"{self.prefix}: the file has {data.impl.dl.shape[0]} bytes, a tensor ends at "
+                             f"{self.start + entry.end}")
         place.ndim = entry.ndim
-        place.offset = entry.begin
+        place.offset = self.start + entry.begin
         for i in range(entry.ndim):
             place.shape[i] = self._dims[entry.dims + i]
         contiguous_strides(place.ndim, place.shape, place.strides)

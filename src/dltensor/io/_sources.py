@@ -34,20 +34,20 @@ def open_source(of, func, mode="r"):
     (3, b'bc')
     """
     if isinstance(of, _BUFFERS):
-        return BufferSource(of, func)
+        return BufferSource(of, f"{func}: {type(of).__qualname__}", mode)
     if isinstance(of, str | os.PathLike) or not callable(getattr(of, "read", None)):
         path = checked_path(of, func, "file must be a path, a binary file object, bytes, bytearray or a memoryview")
         file, size = open_regular(path, func, os.O_RDWR if mode == "r+" else os.O_RDONLY)
-        return FileSource(file, size, shown(path, func))
+        return FileSource(file, size, shown(path, func), mode)
     prefix = f"{func}: {name_of(of)}"
     if isinstance(of, io.TextIOBase):
         raise TypeError(f"{prefix}: the file is open for text; open it with mode 'rb'")
     if hasattr(of, "seek") and (not hasattr(of, "seekable") or of.seekable()):
-        return _source_of_file(of, prefix, func) if type(of) in _PLAIN_FILES else ObjectSource(of, prefix)
+        return _source_of_file(of, prefix, func, mode) if type(of) in _PLAIN_FILES else ObjectSource(of, prefix)
     data = of.read()
     if not isinstance(data, _BUFFERS):
         raise TypeError(f"{prefix}: read() must give bytes, got {type(data).__qualname__}")
-    return BufferSource(data, func, prefix)
+    return BufferSource(data, prefix, mode)
 
 
 def name_of(of):
@@ -60,7 +60,7 @@ def name_of(of):
     return f"'{first_line(name, 200)}'" if isinstance(name, str) else type(of).__qualname__
 
 
-def _source_of_file(of, prefix, func):
+def _source_of_file(of, prefix, func, mode):
     """A file object of Python's own over a file, by a descriptor of our own."""
     if isinstance(of, io.BufferedRandom):
         of.flush()
@@ -72,13 +72,14 @@ def _source_of_file(of, prefix, func):
     except BaseException:
         os.close(file)
         raise
-    return FileSource(file, max(info.st_size - start, 0), prefix, start, of)
+    return FileSource(file, max(info.st_size - start, 0), prefix, mode, start, of)
 
 
 class _Source:
-    """The base of sources: `size`, in bytes; `where`, what messages begin with; `can_map`, and `is_local` with it."""
+    """The base of sources: `size`, in bytes; `prefix`, of messages; `can_map`, and `is_local` with it."""
 
     can_map = is_local = True
+    _row = None
     hint = ""  # for messages about contents of no known format
 
     def read(self, nbytes, offset):
@@ -86,11 +87,26 @@ class _Source:
         data = bytearray(nbytes)
         return bytes(data[: self.read_into(memoryview(data), offset)])
 
+    def row(self):
+        """Return all bytes as a row of uint8, which is mapped once."""
+        row = self._row  # read once: another thread may map the file too
+        if row is None:
+            row = self._row = self._map()
+        return row
+
+    @property
+    def is_shared(self):
+        """True if tensors or exports share the memory of the row."""
+        from ._mapping import has_views
+
+        return self._row is not None and has_views(self._row)
+
     def finish(self, offset):
         """Say that the caller has read what begins at `offset` of 0 and ends here."""
 
     def close(self):
         """Release what the source has of its own."""
+        self._row = None
 
 
 class FileSource(_Source):
@@ -100,13 +116,14 @@ class FileSource(_Source):
     ----------
     file : int, a descriptor, which the source closes
     size : int
-    prefix : str, what messages begin with
+    prefix : str, of messages
+    mode : one of `MODES`
     start : int, default 0
     of : file object that has the file too, optional
     """
 
-    def __init__(self, file, size, prefix, start=0, of=None):
-        self.file, self.size, self.prefix, self._start, self._of = file, size, prefix, start, of
+    def __init__(self, file, size, prefix, mode, start=0, of=None):
+        self.file, self.size, self.prefix, self._mode, self._start, self._of = file, size, prefix, mode, start, of
 
     @property
     def is_local(self):
@@ -119,13 +136,12 @@ class FileSource(_Source):
         """Read at most as many bytes as there is room for; return how many, 0 at the end."""
         return os.preadv(self.file, [data], self._start + offset)
 
-    def map(self, mode):
-        """Return all bytes as a row of uint8."""
+    def _map(self):
         from ._mapping import map_file
 
         if os.fstat(self.file).st_size < self._start + self.size:
             raise ValueError(f"{self.prefix}: the file was cut off since it was opened")
-        return map_file(self.file, self.size, self._start, mode, self.prefix)
+        return map_file(self.file, self.size, self._start, self._mode, self.prefix)
 
     def finish(self, offset):
         """Move the file object behind what was read."""
@@ -133,7 +149,8 @@ class FileSource(_Source):
             self._of.seek(self._start + offset)
 
     def close(self):
-        """Close the descriptor."""
+        """Drop the row and close the descriptor."""
+        super().close()
         os.close(self.file)
 
 
@@ -143,14 +160,14 @@ class BufferSource(_Source):
     Parameters
     ----------
     data : bytes, bytearray or memoryview
-    func : str, which messages name
-    prefix : str, what messages begin with, optional
+    prefix : str, of messages
+    mode : one of `MODES`
     """
 
     hint = "; the bytes are read as the contents of a file, a path is given as os.fsdecode(path)"
 
-    def __init__(self, data, func, prefix=None):
-        self.prefix = prefix or f"{func}: {type(data).__qualname__}"
+    def __init__(self, data, prefix, mode):
+        self.prefix, self._mode = prefix, mode
         try:
             self._data = memoryview(data).cast("B")
         except TypeError:
@@ -163,21 +180,20 @@ class BufferSource(_Source):
         data[: len(part)] = part
         return len(part)
 
-    def map(self, mode):
-        """Return the bytes as a row of uint8, over the memory of the object."""
+    def _map(self):
         from .._core.convert import asarray
         from ._mapping import as_read_only
 
-        if mode == "r+" and self._data.readonly:
+        if self._mode == "r+" and self._data.readonly:
             raise ValueError(f"{self.prefix}: mode 'r+' needs bytes that can be written, such as a bytearray")
-        if mode == "c":
+        if self._mode == "c":
             return asarray(self._data, copy=True)
         row = asarray(self._data)
-        return row if mode == "r+" else as_read_only(row)
+        return row if self._mode == "r+" else as_read_only(row)
 
     def close(self):
         """Release the memory of the object."""
-        self._data = None
+        self._row = self._data = None
 
 
 class ObjectSource(_Source):
@@ -217,8 +233,7 @@ class ObjectSource(_Source):
             )
         return count
 
-    def map(self, mode):
-        """Raise: such objects have no memory to share."""
+    def _map(self):
         raise ValueError(f"{self.prefix}: a {type(self._of).__qualname__} cannot be mapped; pass mmap=False or 'auto'")
 
     def finish(self, offset):
