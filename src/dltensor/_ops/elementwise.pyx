@@ -150,7 +150,6 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     func = _names[op]
     for i in range(count):
         numbers += operands[i].number
-    objects = [<object>arguments[i] for i in range(count)] if numbers else None
     common_device(operands, count, &device, func)
     engine = engine_at(device, &launch, func)
     if settings is not None:
@@ -167,14 +166,15 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
         if count == 2 and numbers == 1 and comparison_of(op) >= 0:
             k = 0 if operands[0].number else 1
             if kind_order(operands[1 - k].type) != 2 or kind_order(operands[k].type) < 3:
-                return _compare_exactly(op, operands, k, objects[k], ndim, shape, out, device, engine, launch, func)
+                return _compare_exactly(op, operands, k, <object>arguments[k], ndim, shape, out, device, engine, launch,
+                                        func)
     result = _target(operands, count, out, ndim, shape, to, device, saturate, func)
-    if saturate and _needs_real(operands, count, type, objects):
-        _run_real(engine, launch, op, operands, count, objects, target, func)
+    if saturate and _needs_real(operands, count, type, arguments):
+        _run_real(engine, launch, op, operands, count, arguments, target, func)
     else:
         for i in range(count):
             if operands[i].number:
-                _store_operand(op, i, objects[i], &operands[i], type)
+                _store_operand(op, i, <object>arguments[i], &operands[i], type)
         _run(engine, launch, op, saturate, type, operands, count, target, func)
     return result if out is None else out
 

@@ -24,7 +24,7 @@ cdef int _saturated_type(int op, Operand* operands, int count, str func) except 
     return type
 
 
-cdef bint _needs_real(Operand* operands, int count, int type, list values):
+cdef bint _needs_real(Operand* operands, int count, int type, PyObject** values):
     """Test whether a number is not an integer of the dtype, so that the exact real result must be rounded."""
     cdef int i
     cdef DLDataType dtype = type_table[type].dtype
@@ -32,7 +32,7 @@ cdef bint _needs_real(Operand* operands, int count, int type, list values):
         return False
     low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
     for i in range(count):
-        if operands[i].number and not (isinstance(values[i], int) and low <= values[i] <= high):
+        if operands[i].number and not (isinstance(<object>values[i], int) and low <= <object>values[i] <= high):
             return True
     return False
 
@@ -49,17 +49,17 @@ cdef int _check_exact(object number, int bytes, str func) except -1:
 
 
 cdef bint _run_in_steps(const EngineTable* engine, const LaunchContext& launch, int op, Operand* operands, int type,
-                        list numbers, Operand* target, str func) except *:
+                        PyObject** numbers, Operand* target, str func) except *:
     """Add or subtract an integer beyond the dtype that no double is: in steps of one sign, each of which saturates.
 
     Clamping after each step of one sign is clamping the sum. False when a double does as well.
     """
     cdef int k = 0 if operands[0].number else 1, step_op
     cdef Operand[2] both
-    if op not in (op_add, op_subtract) or not isinstance(numbers[k], int) or type_table[type].bytes < 8:
+    if op not in (op_add, op_subtract) or not isinstance(<object>numbers[k], int) or type_table[type].bytes < 8:
         return False
     low, high = integer_range(type_table[type].kind == SIGNED, type_table[type].dtype.bits)
-    rest = numbers[k]
+    rest = <object>numbers[k]
     if rest.bit_length() > 128 or int(float(rest)) == rest:
         return False
     if op == op_subtract and k == 1:
@@ -83,7 +83,7 @@ cdef bint _run_in_steps(const EngineTable* engine, const LaunchContext& launch, 
 
 
 cdef int _run_real(const EngineTable* engine, const LaunchContext& launch, int op, Operand* operands, int count,
-                   list numbers, Operand* target, str func) except -1:
+                   PyObject** numbers, Operand* target, str func) except -1:
     cdef int k
     cdef Real form
     cdef Scalar value
@@ -98,13 +98,13 @@ cdef int _run_real(const EngineTable* engine, const LaunchContext& launch, int o
     for k in range(count):
         if operands[k].number:
             break
-    if isinstance(numbers[k], complex):
-        raise TypeError(f"{func}: saturate=True takes real numbers, got {numbers[k]}")
+    if isinstance(<object>numbers[k], complex):
+        raise TypeError(f"{func}: saturate=True takes real numbers, got {<object>numbers[k]}")
     if count == 2 and _run_in_steps(engine, launch, op, operands, find_type(target.view.dtype), numbers, target, func):
         return 0
-    if isinstance(numbers[k], int) and op in (op_divide, op_fma):
-        _check_exact(numbers[k], type_table[find_type(target.view.dtype)].bytes, func)
-    read_number(numbers[k], &value, func)
+    if isinstance(<object>numbers[k], int) and op in (op_divide, op_fma):
+        _check_exact(<object>numbers[k], type_table[find_type(target.view.dtype)].bytes, func)
+    read_number(<object>numbers[k], &value, func)
     number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
     if op == op_fma:
         if k != 0 or operands[1].number or operands[2].number:
