@@ -41,8 +41,8 @@ if [ "${2:-tests}" = stress ]; then
     exit
 fi
 sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions \
-    --ignore tests/distributed --ignore tests/clients
+    --ignore tests/distributed --ignore tests/clients --ignore tests/test_calls_fuzzer.py
 # The host driver carries a C++ library of its own: strings made there are freed by the system's.
 sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py \
-    tests/cuda/test_cuda_public_api.py
+    tests/cuda/test_cuda_public_api.py tests/test_calls_fuzzer.py
 echo "sanitize: the tests passed under AddressSanitizer and UndefinedBehaviorSanitizer"

@@ -42,6 +42,7 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
         MAX_DIMS_TWICE "dlt::max_dims_twice"
     int64_t item_bytes(DLDataType)
     int64_t numel(int, const int64_t*)
+    int64_t work_bytes(int, const int64_t*, int64_t)
     int64_t bytes_of(int64_t, DLDataType, bint)
     bint count_elements(int, const int64_t*, DLDataType, int64_t*)
     void contiguous_strides(int, const int64_t*, int64_t*)

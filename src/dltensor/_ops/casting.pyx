@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 
 from .._core.dlpack cimport NONE, entry_of
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
-                             broadcast_strides, computed_types, find_type, numel, store_scalar, type_bool,
-                             type_table)
+                             broadcast_strides, computed_types, find_type, store_scalar, type_bool, type_table,
+                             work_bytes)
 from .arguments cimport (Operand, as_engine_operand, common_device, common_shape, fill_operand, hold_without_gil,
                          order_as, own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
                          read_tensor, store_number)
@@ -31,7 +31,7 @@ cdef int _convert(Operand* operands, const CastOptions& options, str func) excep
     cdef PyThreadState* state
     cdef const DLTensor* source = &operands[0].view
     cdef const DLTensor* out = &operands[1].view
-    cdef int64_t bytes = numel(out.ndim, out.shape) * 16
+    cdef int64_t bytes = work_bytes(out.ndim, out.shape, 16)
     common_device(operands, 2, &device, func)
     if operands[0].type < 0 or operands[1].type < 0:
         raise TypeError(f"{func}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
@@ -296,7 +296,7 @@ def where(condition, x1=None, x2=None, /):
     for i in range(3):
         as_engine_operand(&operands[i], &each[i])
     read_owned(chosen, &target)
-    bytes = numel(ndim, shape) * type_table[type].bytes
+    bytes = work_bytes(ndim, shape, type_table[type].bytes)
     _owners = hold_without_gil(operands, 3) if bytes > KEEP_GIL_BYTES else None
     state = release_gil(launch, bytes)
     finish(state, engine.choose(each[0], each[1], each[2], target, launch), launch, "where")

@@ -9,9 +9,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 
-from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
-                             computed_types, find_type, numel, op_count, op_table, same_dims, same_dtype, store_scalar,
-                             type_bfloat16, type_bool, type_float16, type_float32, type_float64, type_table)
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status,
+                             allocate, computed_types, find_type, op_count, op_table, same_dims, same_dtype,
+                             store_scalar, type_bfloat16, type_bool, type_float16, type_float32, type_float64,
+                             type_table, work_bytes)
 from .._core.op_numbers cimport (REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, comparison_of,
                                  op_add, op_clip, op_divide, op_fma, op_multiply, op_pow, op_subtract)
 from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device, common_shape,
@@ -204,10 +205,10 @@ cdef int _computed_type(int op, int type, str func) except -1:
 
 cdef int _compared_type(int op, Operand* operands, str func) except -2:
     """The dtype in which two tensors are compared by value; -1 where none holds the values of both."""
-    cdef int a = operands[0].type, b = operands[1].type, wide = a if kind_order(a) > kind_order(b) else b
+    cdef int a = operands[0].type, b = operands[1].type
     if not (0 <= a < computed_types and 0 <= b < computed_types):
         promote_operands(operands, 2, func)  # raises the error
-    _computed_type(op, wide, func)
+    _computed_type(op, a if kind_order(a) > kind_order(b) else b, func)
     return comparison_type(a, b)
 
 
@@ -217,7 +218,7 @@ cdef int _run(const EngineTable* engine, const LaunchContext& launch, int op, bi
     cdef EngineOperand out
     cdef ElementCall call
     cdef int i
-    cdef int64_t bytes = numel(target.view.ndim, target.view.shape) * (8 if type < 0 else type_table[type].bytes)
+    cdef int64_t bytes = work_bytes(target.view.ndim, target.view.shape, 8 if type < 0 else type_table[type].bytes)
     call.op, call.saturate, call.type = op, saturate, type
     call.saturating = op_table[op].saturating
     for i in range(count):

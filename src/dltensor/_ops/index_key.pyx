@@ -17,7 +17,7 @@ from .._core.convert cimport view_any
 from .._core.indexing cimport Place, locate
 from .._core.native cimport (MAX_DIMS, TRAILING, TRUNCATE, CastOptions, Extent, Status, broadcast_strides,
                              computed_types, extent, find_type, is_contiguous, item_bytes, numel, type_bool, type_int64,
-                             type_table)
+                             type_table, work_bytes)
 from .._core.scalars cimport shown
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, copied, view_of
@@ -293,7 +293,7 @@ cdef Tensor spread_indices(Tensor index, int ndim, const int64_t* shape, Tensor 
     indices = result_for(None, index, ndim, shape, type_table[type_int64].dtype, func)
     source.tensor, source.block = &spread, index.impl.block
     read_owned(indices, &target)
-    state = release_gil(launch, 16 * numel(ndim, shape))
+    state = release_gil(launch, work_bytes(ndim, shape, 16))
     finish(state, engine.cast(source, target, options, launch), launch, func)
     return indices
 

@@ -18,8 +18,8 @@ from libcpp.vector cimport vector
 
 from .._core.convert cimport view_any
 from .._core.default_dtype cimport default_real
-from .._core.native cimport (KEEP_GIL_BYTES, Block, Status, allocate, find_type, is_contiguous, numel,
-                             same_dtype, type_complex64, type_float32, type_int64, type_table)
+from .._core.native cimport (KEEP_GIL_BYTES, Block, Status, allocate, find_type, is_contiguous, same_dtype,
+                             type_complex64, type_float32, type_int64, type_table, work_bytes)
 from .._core.scalars cimport RecordedNumber, store_exact
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, new_empty, new_tensor
@@ -521,7 +521,7 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
         views[count] = t.impl.dl
         in_order = in_order and is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)
         count += 1
-        work += numel(t.impl.dl.ndim, t.impl.dl.shape) * 8
+        work += work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 8)
     if plan.program.numbers > 0 and not _store_numbers(plan, arguments, numbers, elements, func):
         return None
     if not shape_results(plan.program, views, shapes):
@@ -540,7 +540,7 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
             order_as(operands, plan.count, t)
         tensors.append(t)
         targets[k] = t.impl.dl
-        work += numel(t.impl.dl.ndim, t.impl.dl.shape) * 8
+        work += work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 8)
     if out is not None:
         if plan.kind is not None or plan.results != [0]:
             raise TypeError(f"{func}: out takes the result of a function that returns one tensor it computes")

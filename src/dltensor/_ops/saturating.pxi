@@ -124,7 +124,7 @@ cdef int _run_real(const EngineTable* engine, const LaunchContext& launch, int o
         raise TypeError(f"{func}: not defined for {type_table[find_type(target.view.dtype)].name.decode()} with "
                         f"saturate=True")
     tensor = &operands[0 if k else 1]
-    bytes = numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes
+    bytes = work_bytes(target.view.ndim, target.view.shape, type_table[tensor.type].bytes)
     as_engine_operand(tensor, &x)
     as_engine_operand(target, &out)
     if addend != NULL:

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from .._core.convert cimport read_array
 from .._core.indexing cimport axis_of
-from .._core.native cimport MAX_DIMS, Status, computed_types, find_type, numel, type_table
+from .._core.native cimport MAX_DIMS, Status, computed_types, find_type, type_table, work_bytes
 from .._core.tensor cimport Tensor
 from .._core.types cimport dtype_of, read_dtype
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
@@ -76,7 +76,7 @@ cdef int _scan(Scan op, Tensor x, int axis, Tensor out, str func) except -1:
     cdef EngineOperand source, target
     read_owned(x, &source)
     read_owned(out, &target)
-    cdef PyThreadState* state = release_gil(launch, 8 * numel(x.impl.dl.ndim, x.impl.dl.shape))
+    cdef PyThreadState* state = release_gil(launch, work_bytes(x.impl.dl.ndim, x.impl.dl.shape, 8))
     cdef Status status = engine.scan(op, source, axis, target, launch)
     return finish(state, status, launch, func)
 

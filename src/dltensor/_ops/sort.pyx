@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 from .._core.convert cimport read_array
 from .._core.indexing cimport axis_of, integer_of
-from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
+from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, type_int64, type_table, work_bytes
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU
 from .arguments cimport (HOLDS, SAME_DTYPE, Operand, deliver, kind_order, promote_operands, read_operands, read_output,
@@ -134,7 +134,7 @@ cdef int _sort_lines(Tensor x, const EngineOperand* values, const EngineOperand*
     cdef const EngineTable* engine = engine_at(x.impl.dl.device, &launch, func)
     cdef EngineOperand source
     read_owned(x, &source)
-    cdef PyThreadState* state = release_gil(launch, 64 * numel(x.impl.dl.ndim, x.impl.dl.shape))
+    cdef PyThreadState* state = release_gil(launch, work_bytes(x.impl.dl.ndim, x.impl.dl.shape, 64))
     cdef Status status = engine.sort(source, values, indices, axis, descending, launch)
     return finish(state, status, launch, func)
 
@@ -329,7 +329,7 @@ def statistics_of_order(x, axis, places):
     if not is_host(<int>t.impl.dl.device.device_type):  # a device selects nothing: it sorts
         return _statistics_of_sorted(t, along, places)
     result = new_empty(ndim, shape, t.impl.dl.dtype, DLDevice(kDLCPU, 0), "quantile")
-    state = release_gil(host, 16 * numel(t.impl.dl.ndim, t.impl.dl.shape))
+    state = release_gil(host, work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 16))
     finish(state, order_statistics(result.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data), host,
            "quantile")
     return result

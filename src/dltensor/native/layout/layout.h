@@ -24,6 +24,14 @@ inline int64_t numel(int ndim, const int64_t* shape) {
   return int64_t(count);
 }
 
+// Bytes that a call moves which moves `bytes` for each element, to decide whether threads or the GIL matter. At most 2^56: a view that
+// repeats elements may have 2^63 - 1 of them, and calls add several.
+inline int64_t work_bytes(int ndim, const int64_t* shape, int64_t bytes) {
+  constexpr int64_t most = int64_t(1) << 56;
+  const int64_t count = numel(ndim, shape);
+  return count > most / bytes ? most : count * bytes;
+}
+
 // Bytes of `count` contiguous elements. Elements below a byte are packed unless they are padded.
 inline int64_t bytes_of(int64_t count, DLDataType dtype, bool padded) {
   const int64_t bits = int64_t(dtype.bits) * dtype.lanes;
