@@ -47,8 +47,7 @@ bench: $(VENV)/peers install  ## benchmarks next to other libraries; ratios are 
 fuzz: $(VENV)/light install  ## the validator under libFuzzer, every public call, fused programs; RUNS=100000000 CALLS=20000 for long
 	tools/fuzz.sh $(RUNS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds $(or $(CALLS),120)
-	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
-	$(RUN) fuzz/programs.py --programs $(or $(PROGRAMS),400)
+	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4 && $(RUN) fuzz/programs.py --programs $(or $(PROGRAMS),400)
 docs: $(VENV)/docs $(VENV)/light install  ## the documentation site in build/site, offline, warnings as errors
 	$(RUN) tools/website build/site
 clean:  # remove build, .venv and .venv-dev
