@@ -9,7 +9,7 @@
 
 #include "native/cuda/compile/compiler.h"
 #include "native/cuda/runtime/engine.h"
-#include "native/cuda/kernels/elementwise/complexes.cuh"
+#include "native/ops/elementary/complex.h"
 #include "native/cuda/linalg/matrices.h"
 
 using namespace dlt;
@@ -211,28 +211,28 @@ SHIM void shim_blocks_nd(int ndim, const int64_t* shape, int sms, const Launch* 
 SHIM int shim_calc_threads(int threads, int major, int minor) { return calc_threads(threads, major, minor); }
 
 // The devices' complex functions, on the host.
-#define SHIM_COMPLEX(name) \
+#define SHIM_COMPLEX(name, operands) \
   if (which == #name) r = dlt::principal::name(z);
 SHIM int shim_complex(const char* function, double re, double im, double* out) {
   const std::string which = function;
   const dlt::complex128 z{re, im};
   dlt::complex128 r{0, 0};
-  DLT_LIBRARY_FUNCTIONS(SHIM_COMPLEX)
-  SHIM_COMPLEX(sqrt)
+  DLT_ELEMENTARY_UNARY_OPS(SHIM_COMPLEX)
+  SHIM_COMPLEX(sqrt, 1)
   out[0] = r.re, out[1] = r.im;
   return 0;
 }
 
 // The same in float, of many numbers: pairs in `in` and `out`.
-#define SHIM_COMPLEX_FLOAT(name) \
+#define SHIM_COMPLEX_FLOAT(name, operands) \
   if (which == #name) r = dlt::principal::name(z);
 SHIM void shim_complex_floats(const char* function, int64_t count, const float* in, float* out) {
   const std::string which = function;
   for (int64_t i = 0; i < count; ++i) {
     const dlt::complex64 z{in[2 * i], in[2 * i + 1]};
     dlt::complex64 r{0, 0};
-    DLT_LIBRARY_FUNCTIONS(SHIM_COMPLEX_FLOAT)
-    SHIM_COMPLEX_FLOAT(sqrt)
+    DLT_ELEMENTARY_UNARY_OPS(SHIM_COMPLEX_FLOAT)
+    SHIM_COMPLEX_FLOAT(sqrt, 1)
     out[2 * i] = r.re, out[2 * i + 1] = r.im;
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine for ctypes: C names for what engine.h, copy.h, gemm.h, layout.h and scalar.h declare.
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,11 +9,54 @@
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/linalg/gemm.h"
 #include "native/cpu/runtime/thread_pool.h"
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/elementwise/tiling.h"
 #include "native/layout/layout.h"
+#include "native/ops/elementary/numbers.h"
+#include "native/ops/elementary/special.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 using namespace dlt;
+
+// Functions of ops/elementary, one number at a time, as kernels of CUDA compute them.
+template <class F>
+static int numbers_of(int op, F* out, const F* a, const F* b, int64_t n) {
+  switch (op) {
+#define DLT_VALUE_1(name) numbers::name(a[i])
+#define DLT_VALUE_2(name) numbers::name(a[i], b[i])
+#define DLT_CASE(name, operands)                                         \
+  case op_##name:                                                        \
+    for (int64_t i = 0; i < n; ++i) out[i] = DLT_VALUE_##operands(name); \
+    return 0;
+    DLT_ELEMENTARY_OPS(DLT_CASE)
+#undef DLT_CASE
+    default: return 1;
+  }
+}
+EXPORT int engine_numbers(int op, int is_double, void* out, const void* a, const void* b, int64_t n) {
+  if (is_double)
+    return numbers_of(op, static_cast<double*>(out), static_cast<const double*>(a), static_cast<const double*>(b), n);
+  return numbers_of(op, static_cast<float*>(out), static_cast<const float*>(a), static_cast<const float*>(b), n);
+}
+
+// Functions that no row of ops.h names yet.
+EXPORT int engine_special(const char* name, int is_double, void* out, const void* a, int64_t n) {
+#define DLT_CASE(function)                                                                                              \
+  if (strcmp(name, #function) == 0) {                                                                                   \
+    for (int64_t i = 0; i < n; ++i) {                                                                                   \
+      if (is_double)                                                                                                    \
+        static_cast<double*>(out)[i] = elementary::function<elementary::One<double>>(static_cast<const double*>(a)[i]); \
+      else static_cast<float*>(out)[i] = elementary::function<elementary::One<float>>(static_cast<const float*>(a)[i]); \
+    }                                                                                                                   \
+    return 0;                                                                                                           \
+  }
+  // clang-format off
+  DLT_CASE(cbrt)
+  DLT_CASE(erf) DLT_CASE(erfc) DLT_CASE(exp2) DLT_CASE(gammaln) DLT_CASE(sigmoid) DLT_CASE(sinc)
+  // clang-format on
+#undef DLT_CASE
+      return 1;
+}
 
 EXPORT int engine_op_count() { return op_table_size; }
 EXPORT const OpRow* engine_op(int op) { return &op_table[op]; }

@@ -62,39 +62,12 @@ using wrapping = typename unsigned_of<sizeof(T)>::type;
 #define DLT_LIBRARY_2(name)                                                 \
   DLT_FN float library_##name(float a, float b) { return ::name##f(a, b); } \
   DLT_FN double library_##name(double a, double b) { return ::name(a, b); }
-// clang-format off
-#define DLT_LIBRARY_FUNCTIONS(X) \
-  X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cos) X(cosh) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) \
-  X(sin) X(sinh) X(tan) X(tanh)
-// clang-format on
-DLT_LIBRARY_FUNCTIONS(DLT_LIBRARY_1)
 DLT_LIBRARY_1(ceil)
 DLT_LIBRARY_1(floor)
 DLT_LIBRARY_1(trunc)
 DLT_LIBRARY_1(rint)
 DLT_LIBRARY_1(sqrt)
-DLT_LIBRARY_2(atan2)
 DLT_LIBRARY_2(fmod)
-#if !defined(__CUDACC_RTC__)
-DLT_LIBRARY_2(hypot)
-DLT_LIBRARY_2(pow)
-#else
-// hypot(inf, NaN), pow(NaN, 0) and pow(1, NaN) are numbers where the NaN is quiet, and NaN where it is signaling (IEEE 754, 9.2.1).
-// CUDA's functions take the two for one.
-template <class F>
-DLT_FN bool is_signaling(F a) {
-  return a != a && !(bits_as<typename wide<F>::bits>(a) >> (wide<F>::mantissa - 1) & 1);
-}
-template <class F>
-DLT_FN bool either_signaling(F a, F b) {
-  return is_signaling(a) || is_signaling(b);
-}
-#define DLT_LIBRARY_SIGNALING_2(name)                                                                        \
-  DLT_FN float library_##name(float a, float b) { return either_signaling(a, b) ? a + b : ::name##f(a, b); } \
-  DLT_FN double library_##name(double a, double b) { return either_signaling(a, b) ? a + b : ::name(a, b); }
-DLT_LIBRARY_SIGNALING_2(hypot)
-DLT_LIBRARY_SIGNALING_2(pow)
-#endif
 
 template <class F>
 DLT_FN typename wide<F>::bits sign_mask() {

@@ -5,32 +5,31 @@
 #include "native/cpu/elementwise/kernels.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
+#include "native/ops/elementary/rows.h"
 #include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
 namespace {
 
-// float16 and bfloat16 without a loop of their own are computed in float32, or in float64 where float32 would round
-// twice.
+// An operation by a function of ops/elementary.
+bool is_elementary(int op) {
+  switch (op) {
+#define DLT_CASE(name, operands) case op_##name:
+    DLT_ELEMENTARY_OPS(DLT_CASE)
+#undef DLT_CASE
+    return true;
+    default: return false;
+  }
+}
+
+bool is_heavy(int op) { return is_elementary(op) || op == op_floor_divide || op == op_remainder; }
+
+// float16 and bfloat16 without a loop of their own are computed in float32, or in float64 where float32 would round twice: functions
+// of float16 are correctly rounded by that.
 int computed_in(int op, int type, unsigned flags) {
   if (type != type_float16 && type != type_bfloat16) return type;
   if (!(flags & run_saturate) && find_loop(op, type) != nullptr) return type;
-  return op == op_fma ? type_float64 : type_float32;
-}
-
-bool is_heavy(int op) {
-  switch (op) {
-#define DLT_CASE(name) case op_##name:
-    DLT_LIBRARY_FUNCTIONS(DLT_CASE)
-#undef DLT_CASE
-    case op_pow:
-    case op_atan2:
-    case op_hypot:
-    case op_logaddexp:
-    case op_floor_divide:
-    case op_remainder: return true;
-    default: return false;
-  }
+  return op == op_fma || (type == type_float16 && is_elementary(op)) ? type_float64 : type_float32;
 }
 
 // The widest dtype of a kind, which those without a dtype in common are compared as.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing the instruction set, and finding libmvec.
+// Choosing the instruction set.
 #include "native/cpu/runtime/features.h"
 
 #include <stdio.h>
@@ -27,9 +27,9 @@ std::atomic<const Kernels*> kernels_in_use{nullptr};
 #else
 #define DLT_LEVELS(X) X(base)
 #endif
-#define DLT_DECLARE(level)                                            \
-  namespace level {                                                   \
-  void fill_table(Kernels* kernels, void* (*find)(const char* name)); \
+#define DLT_DECLARE(level)           \
+  namespace level {                  \
+  void fill_table(Kernels* kernels); \
   }
 DLT_LEVELS(DLT_DECLARE)
 #undef DLT_DECLARE
@@ -38,7 +38,7 @@ namespace {
 
 struct Level {
   const char* name;
-  void (*fill)(Kernels*, void* (*)(const char*));
+  void (*fill)(Kernels*);
 };
 #define DLT_LEVEL_ROW(level) {#level, level::fill_table},
 constexpr Level levels[] = {DLT_LEVELS(DLT_LEVEL_ROW)};
@@ -93,17 +93,6 @@ int find_level(const char* name) {
   return -1;
 }
 
-// Loaded at first use and kept: part of glibc, and the loops hold pointers into it.
-void* find_vector_function(const char* name) {
-#if defined(__x86_64__)
-  static void* const library = os::load_library("libmvec.so.1");
-  return library != nullptr ? os::find_symbol(library, name) : nullptr;
-#else
-  (void)name;
-  return nullptr;
-#endif
-}
-
 Kernels tables[level_count];
 bool filled[level_count];
 std::mutex filling;
@@ -112,7 +101,7 @@ std::mutex filling;
 const Kernels* choose(int level) {
   const std::lock_guard<std::mutex> guard(filling);
   if (!filled[level]) {
-    levels[level].fill(&tables[level], find_vector_function);
+    levels[level].fill(&tables[level]);
     filled[level] = true;
   }
   kernels_in_use.store(&tables[level], std::memory_order_release);

@@ -5,15 +5,15 @@
 #ifndef DLTENSOR_BODIES_H_
 #define DLTENSOR_BODIES_H_
 
-#include "native/ops/arithmetic.h"
+#include "native/ops/elementary/complex.h"
 
 namespace dlt {
 namespace ops {
 
 // ---- unary
 
-// hypot; of float in double, where squares are exact and do not overflow: by SIMD.
-DLT_FN double length_of(double a, double b) { return library_hypot(a, b); }
+// numbers::hypot; of float inline, so that loops of it use SIMD.
+DLT_FN double length_of(double a, double b) { return numbers::hypot(a, b); }
 DLT_FN float length_of(float a, float b) {
   const float infinity = infinity_of<float>();
   const float length = float(library_sqrt(double(a) * double(a) + double(b) * double(b)));
@@ -163,7 +163,8 @@ DLT_FN T sign(T a) {
 
 template <class F>
 DLT_FN F sqrt(F a) {
-  return library_sqrt(a);
+  if constexpr (is_complex<F>::value) return principal::sqrt(a);
+  else return library_sqrt(a);
 }
 
 // ---- binary arithmetic

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AVX-512 loops that are faster than what the compiler generates: masks for comparisons, approximations for square
-// roots, and own exp, log and tanh. All but these three give the same bits as the loops of integers.cc and floats.cc,
-// which other levels use.
+// AVX-512 loops that are faster than what the compiler generates: masks for comparisons, approximations for square roots. They give
+// the same bits as the loops of integers.cc and floats.cc, which other levels use.
 #include "native/cpu/elementwise/kernels/loops.h"
 
 #if defined(__AVX512F__)
@@ -131,120 +130,12 @@ DLT_FN __m512i root_of(__m512i bits, double) {
   return _mm512_castpd_si512(outside == 0 ? root : _mm512_mask_sqrt_pd(root, outside, x));
 }
 
-DLT_FN __m512d all(double v) { return _mm512_set1_pd(v); }
-DLT_FN __m512 all(float v) { return _mm512_set1_ps(v); }
-
-// exp by Tang's method: x is n steps of ln 2 / 16 and a remainder, whose exp is a short polynomial; the exp of the
-// steps is one of 16 table entries times a power of two, which scalef applies with correct overflow and subnormals. The
-// polynomial is (exp(r) - 1 - r) / r^2 at Chebyshev's nodes.
-struct Steps {
-  __m512d count, step, rise;  // exp(x) = 2^(count / 16, rounded down) * step * (1 + rise)
-  __m512i entry;  // of the 16
-};
-DLT_FN Steps steps_of(__m512d x) {
-  const __m512d low = _mm512_setr_pd(0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
-                                     0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0);
-  const __m512d high = _mm512_setr_pd(0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
-                                      0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
-  const __m512d shifted = _mm512_fmadd_pd(x, all(0x1.71547652b82fep+4), all(0x1.8p52)),
-                count = _mm512_sub_pd(shifted, all(0x1.8p52));
-  __m512d rest = _mm512_fnmadd_pd(count, all(0x1.62e42fe800000p-5), x);
-  rest = _mm512_fnmadd_pd(count, all(0x1.e8e7bcd5e4f1ep-35), rest);
-  const __m512d square = _mm512_mul_pd(rest, rest);
-  const __m512d first = _mm512_fmadd_pd(rest, all(0x1.5555555555556p-3), all(0x1.0000000000001p-1));
-  const __m512d second = _mm512_fmadd_pd(rest, all(0x1.11111110e0d94p-7), all(0x1.55555554e8d7bp-5));
-  const __m512d third = _mm512_fmadd_pd(rest, all(0x1.a01b0cb76698bp-13), all(0x1.6c17ede661f5cp-10));
-  const __m512d sum = _mm512_fmadd_pd(square, _mm512_fmadd_pd(square, third, second), first);
-  const __m512i entry = _mm512_castpd_si512(shifted);
-  return {count, _mm512_permutex2var_pd(low, entry, high), _mm512_fmadd_pd(square, sum, rest), entry};
-}
-
-// Within 1.2 units in the last place.
-DLT_FN __m512i exponential_of(__m512i bits, double) {
-  // Far enough for 0 and infinity; a NaN passes through both, because it is the second operand.
-  const Steps s = steps_of(_mm512_min_pd(all(800.0), _mm512_max_pd(all(-800.0), _mm512_castsi512_pd(bits))));
-  return _mm512_castpd_si512(_mm512_scalef_pd(_mm512_fmadd_pd(s.step, s.rise, s.step), _mm512_mul_pd(s.count, all(0.0625))));
-}
-DLT_FN __m512i exponential_of(__m512i bits, float) {
-  const __m512 x = _mm512_min_ps(all(200.0f), _mm512_max_ps(all(-200.0f), _mm512_castsi512_ps(bits)));
-  const __m512 shifted = _mm512_fmadd_ps(x, all(0x1.715476p+0f), all(0x1.8p23f)),
-               steps = _mm512_sub_ps(shifted, all(0x1.8p23f));
-  __m512 rest = _mm512_fnmadd_ps(steps, all(0x1.62e000p-1f), x);
-  rest = _mm512_fnmadd_ps(steps, all(0x1.0bfbe8p-15f), rest);
-  const __m512 square = _mm512_mul_ps(rest, rest);
-  const __m512 first = _mm512_fmadd_ps(rest, all(0.166665767f), all(0.5f));
-  const __m512 second = _mm512_fmadd_ps(rest, all(0.00836323288f), all(0.0416665542f));
-  const __m512 sum = _mm512_fmadd_ps(square, _mm512_fmadd_ps(square, all(0.00139262508f), second), first);
-  const __m512 rise = _mm512_fmadd_ps(square, sum, rest);
-  return _mm512_castps_si512(_mm512_scalef_ps(_mm512_add_ps(rise, all(1.0f)), steps));
-}
-
-// (exp(2 |x|) - 1) / (exp(2 |x|) + 1), with the rounding error of the table entries added back, because 1 is
-// subtracted.
-DLT_FN __m512i tangent_of(__m512i bits, double) {
-  const __m512d low = _mm512_setr_pd(0, 0x1.8a62e4adc610bp-54, -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
-                                     0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56,
-                                     0x1.6324c054647adp-54);
-  const __m512d high = _mm512_setr_pd(-0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55, 0x1.6e9f156864b27p-54,
-                                      0x1.c7c46b071f2bep-56, 0x1.7a1cd345dcc81p-54, 0x1.11065895048ddp-55,
-                                      0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54);
-  const __m512i sign = _mm512_set1_epi64(INT64_MIN);
-  const __m512d size = _mm512_castsi512_pd(_mm512_andnot_si512(sign, bits));
-  // From 20 on it is 1. A NaN is the second operand.
-  const Steps s = steps_of(_mm512_min_pd(all(40.0), _mm512_add_pd(size, size)));
-  const __m512d power = _mm512_scalef_pd(all(1.0), _mm512_mul_pd(s.count, all(0.0625)));
-  const __m512d step = _mm512_mul_pd(power, s.step), lacks = _mm512_mul_pd(power, _mm512_permutex2var_pd(low, s.entry, high));
-  const __m512d less_one = _mm512_add_pd(_mm512_sub_pd(step, all(1.0)), _mm512_fmadd_pd(step, s.rise, lacks));
-  const __m512d result = _mm512_div_pd(less_one, _mm512_add_pd(less_one, all(2.0)));
-  return _mm512_or_si512(_mm512_castpd_si512(result), _mm512_and_si512(sign, bits));
-}
-
-// With m from 0.75 to 1.5 and x = 2^e m: log(m) = 2 artanh(s), s = (m - 1) / (m + 1), whose first term is put together
-// from m - 1 and its square, which are nearly exact (as in fdlibm). The polynomial is the other terms, in s^2, at
-// Chebyshev's nodes.
-DLT_FN __m512i logarithm_of(__m512i bits, double) {
-  const __m512d x = _mm512_add_pd(_mm512_castsi512_pd(bits), all(0.0));  // -0 is 0
-  const __m512d m = _mm512_getmant_pd(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
-  const __m512d power = _mm512_sub_pd(_mm512_getexp_pd(x), _mm512_getexp_pd(m));
-  const __m512d f = _mm512_sub_pd(m, all(1.0)), s = _mm512_div_pd(f, _mm512_add_pd(f, all(2.0)));
-  const __m512d z = _mm512_mul_pd(s, s), z2 = _mm512_mul_pd(z, z), z4 = _mm512_mul_pd(z2, z2);
-  const __m512d p01 = _mm512_fmadd_pd(z, all(0x1.9999999999f30p-2), all(0x1.5555555555555p-1));
-  const __m512d p23 = _mm512_fmadd_pd(z, all(0x1.c71c72e2f7925p-3), all(0x1.24924923dba69p-2));
-  const __m512d p45 = _mm512_fmadd_pd(z, all(0x1.3b29fcbbf585cp-3), all(0x1.745cab272633ap-3));
-  const __m512d p67 = _mm512_fmadd_pd(z, all(0x1.16b68349a863bp-3), all(0x1.0e88ea449af7bp-3));
-  const __m512d p = _mm512_fmadd_pd(z4, _mm512_fmadd_pd(z2, p67, p45), _mm512_fmadd_pd(z2, p23, p01));
-  const __m512d half_square = _mm512_mul_pd(_mm512_mul_pd(f, f), all(0.5));
-  const __m512d small = _mm512_fmadd_pd(power, all(0x1.3de6af278ece6p-42),
-                                        _mm512_mul_pd(s, _mm512_fmadd_pd(z, p, half_square)));
-  const __m512d result = _mm512_fmadd_pd(power, all(0x1.62e42fefa3000p-1), _mm512_sub_pd(f, _mm512_sub_pd(half_square, small)));
-  return _mm512_castpd_si512(result);
-}
-
 struct root {
   template <class T>
   DLT_FN static __m512i of(__m512i bits) {
     return root_of(bits, T());
   }
 };
-struct exponential {
-  template <class T>
-  DLT_FN static __m512i of(__m512i bits) {
-    return exponential_of(bits, T());
-  }
-};
-struct tangent {
-  template <class T>
-  DLT_FN static __m512i of(__m512i bits) {
-    return tangent_of(bits, T());
-  }
-};
-struct logarithm {
-  template <class T>
-  DLT_FN static __m512i of(__m512i bits) {
-    return logarithm_of(bits, T());
-  }
-};
-
 template <class F, class T>
 void each(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
   using W = wide_of<T>;
@@ -281,10 +172,6 @@ void fill_wide(ElementwiseKernels* kernels) {
   fill_wide_column<uint64_t>(kernels, type_uint64);
   kernels->ops[op_sqrt][type_float32] = each<root, float>;
   kernels->ops[op_sqrt][type_float64] = each<root, double>;
-  kernels->ops[op_exp][type_float32] = each<exponential, float>;
-  kernels->ops[op_exp][type_float64] = each<exponential, double>;
-  kernels->ops[op_log][type_float64] = each<logarithm, double>;
-  kernels->ops[op_tanh][type_float64] = each<tangent, double>;
 }
 
 #else

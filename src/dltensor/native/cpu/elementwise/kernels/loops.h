@@ -126,9 +126,13 @@ struct served_by<Body, T> {
 template <class Body, class T>
 using loop_type = typename served_by<Body, T>::type;
 
-// True where integers.cc or avx512.cc have a loop of their own for an operation over T.
+// True where integers.cc, avx512.cc or functions have a loop of their own for an operation over T.
 template <class T>
 constexpr bool is_elsewhere(int op) {
+#define DLT_IS(name, operands) \
+  if (is_float<T> && op == op_##name) return true;
+  DLT_ELEMENTARY_OPS(DLT_IS)
+#undef DLT_IS
   constexpr bool is_integer = std::is_integral_v<T> && !is_bool<T>;
   if (is_integer && (op == op_floor_divide || op == op_remainder)) return true;
 #if defined(__AVX512F__)

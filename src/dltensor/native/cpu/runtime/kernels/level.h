@@ -35,7 +35,7 @@ using loose_t = typename loose<T>::type;
 void fill_integers(ElementwiseKernels* kernels);
 void fill_floats(ElementwiseKernels* kernels);
 void fill_complexes(ElementwiseKernels* kernels);
-void fill_powers(ElementwiseKernels* kernels);  // over what fill_functions has filled
+void fill_powers(ElementwiseKernels* kernels);  // over what fill_single_functions and fill_double_functions have filled
 void fill_saturating(ElementwiseKernels* kernels);
 void fill_saturating_real(ElementwiseKernels* kernels);
 void fill_casts(CopyKernels* kernels);
@@ -57,8 +57,8 @@ void fill_random(RandomKernels* kernels);
 void fill_small_matrices(LinalgKernels* kernels);
 void fill_factors(LinalgKernels* kernels);
 void fill_wide(ElementwiseKernels* kernels);  // over what others have filled
-// `find` looks a symbol of libmvec up.
-void fill_functions(ElementwiseKernels* kernels, void* (*find)(const char* name));
+void fill_single_functions(ElementwiseKernels* kernels);
+void fill_double_functions(ElementwiseKernels* kernels);
 
 #define DLT_EACH \
   DLT_IVDEP      \

@@ -15,7 +15,7 @@
 
 namespace dlt::DLT_LEVEL {
 
-void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
+void fill_table(Kernels* kernels) {
   static CopyKernels copy;
   static ElementwiseKernels elementwise;
   static IndexKernels index;
@@ -33,7 +33,8 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_floats(&elementwise);
   fill_complexes(&elementwise);
   fill_halves(&elementwise);
-  fill_functions(&elementwise, find);
+  fill_single_functions(&elementwise);
+  fill_double_functions(&elementwise);
   fill_powers(&elementwise);
   fill_saturating(&elementwise);
   fill_saturating_real(&elementwise);

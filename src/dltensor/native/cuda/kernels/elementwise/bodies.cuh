@@ -5,10 +5,6 @@
 #include "native/ops/elementwise/ops.h"
 #include "native/ops/elementwise/saturating.h"
 #include "native/cuda/kernels/parameters.cuh"
-#if defined(__CUDACC_RTC__)
-#include "native/cuda/kernels/elementwise/complexes.cuh"
-#endif
-
 namespace dlt::ops {
 // Computes a * b + c of 16-bit floats, rounded once: the exact product, and the sum rounded to odd as in odd_fma() of the CPU.
 template <class S, int E, int M, int B, Special P>
@@ -177,12 +173,22 @@ template <class Body>
 inline constexpr bool keeps_width = is_same<Body, op_nextafter>::value || is_same<Body, op_fma>::value DLT_SIGN_OPS(DLT_BODY);
 #undef DLT_BODY
 
+// The functions of ops/elementary: those of float16 are computed in double, so that they are correctly rounded.
+template <class Body>
+inline constexpr bool is_elementary = false;
+#define DLT_BODY(name, operands) \
+  template <>                    \
+  inline constexpr bool is_elementary<op_##name> = true;
+DLT_ELEMENTARY_OPS(DLT_BODY)
+#undef DLT_BODY
+
 // An element of memory type M as an operand of an op that is computed in T's terms.
 template <class Body, class T, class M>
 DLT_FN auto take(M v) {
   if constexpr (Body::raw) return v;
   else if constexpr (!is_same<T, M>::value) return take<Body, T>(convert<T, false, false, M>(v));
   else if constexpr (keeps_width<Body> && is_half<T>) return v;
+  else if constexpr (is_elementary<Body> && is_same<T, float16>::value) return double(computed<T>::in(v));
   else return computed<T>::in(v);
 }
 
@@ -194,6 +200,9 @@ DLT_FN R give(V v) {
     else return convert<R, false, false, boolean>(boolean{uint8_t(v)});
   } else if constexpr (Body::raw) {
     return v;
+  } else if constexpr (is_same<T, float16>::value && is_same<V, double>::value) {
+    if constexpr (is_same<R, T>::value) return convert<T, false, false, double>(v);
+    else return convert<R, false, false, T>(convert<T, false, false, double>(v));
   } else if constexpr (is_same<V, typename computed<T>::type>::value) {
     if constexpr (is_same<R, T>::value) return computed<T>::out(v);
     else return convert<R, false, false, T>(computed<T>::out(v));

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of ops.h that ops/elementary computes; read by the preprocessor alone, too.
+#ifndef DLTENSOR_ELEMENTARY_ROWS_H_
+#define DLTENSOR_ELEMENTARY_ROWS_H_
+
+// Functions that complex numbers have too, and all. Row: name, operands.
+// clang-format off
+#define DLT_ELEMENTARY_UNARY_OPS(X)                                                                                   \
+  X(acos, 1) X(acosh, 1) X(asin, 1) X(asinh, 1) X(atan, 1) X(atanh, 1) X(cos, 1) X(cosh, 1) X(exp, 1) X(expm1, 1) X(log, 1) \
+  X(log1p, 1) X(log2, 1) X(log10, 1) X(sin, 1) X(sinh, 1) X(tan, 1) X(tanh, 1)
+#define DLT_ELEMENTARY_OPS(X) DLT_ELEMENTARY_UNARY_OPS(X) X(atan2, 2) X(hypot, 2) X(logaddexp, 2) X(pow, 2)
+// clang-format on
+
+#endif  // DLTENSOR_ELEMENTARY_ROWS_H_

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of ops/elementary: the same bits on every instruction set, one number at a time, and as recorded."""
+
+import ctypes
+import hashlib
+import json
+import math
+from pathlib import Path
+
+import ml_dtypes
+import native
+import numpy as np
+import pytest
+from test_elements import level  # noqa: F401
+
+RECORDED = Path(__file__).parent / "elementary_hashes.json"
+NAMES = """acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p log2 log10 sin sinh tan tanh
+atan2 hypot logaddexp pow""".split()  # noqa: SIM905
+ROWS = [(name, dtype) for name in NAMES for dtype in ("float32", "float64")]
+COUNT = 1 << 18
+
+
+def words(seed):
+    """Random words of 64 bits by SplitMix64: integers alone, so that every machine has the same."""
+    z = np.arange(1, COUNT + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return z ^ z >> np.uint64(31)
+
+
+def points(dtype, seed):
+    """A quarter each: any bits, -100 to 100, near 0, near 1; in runs of 64, so that whole registers are of one kind."""
+    w = words(seed)
+    narrow = (w >> np.uint64(32)).astype(np.uint32).view(np.float32) if dtype == "float32" else w.view(np.float64)
+    unit = (w >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
+    small = np.ldexp(unit, -(w % np.uint64(40)).astype(np.int32))
+    kind = np.arange(COUNT) // 64 % 4
+    with np.errstate(invalid="ignore"):
+        x = np.choose(kind, [narrow.astype(np.float64), unit * 100, small, 1 + small])
+    return x.astype(dtype)
+
+
+def operands(name, dtype):
+    return [points(dtype, seed) for seed in range(native.ROWS[name].operands)]
+
+
+def hash_of(result):
+    """The hash of the bits of a result, in which all NaNs are one."""
+    result = np.where(np.isnan(result), np.array(np.nan, result.dtype), result)
+    return hashlib.sha256(result.tobytes()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(("name", "dtype"), ROWS)
+def test_every_instruction_set_gives_the_recorded_bits(name, dtype, level):  # noqa: F811
+    x = operands(name, dtype)
+    assert hash_of(native.run(name, *x, out=np.empty_like(x[0]))) == json.loads(RECORDED.read_text())[f"{name} {dtype}"]
+
+
+@pytest.mark.parametrize(("name", "dtype"), ROWS)
+def test_one_number_at_a_time_gives_the_recorded_bits(name, dtype):
+    x = operands(name, dtype)
+    out = np.empty_like(x[0])
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (out, x[0], x[-1])]
+    assert native.library.engine_numbers(native.OPS[name], dtype == "float64", *pointers, ctypes.c_int64(COUNT)) == 0
+    assert hash_of(out) == json.loads(RECORDED.read_text())[f"{name} {dtype}"]
+
+
+def special(name, x):
+    out = np.empty_like(x)
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (out, x)]
+    wide = x.dtype == np.float64
+    assert native.library.engine_special(name.encode(), int(wide), *pointers, ctypes.c_int64(x.size)) == 0
+    return out
+
+
+SPECIAL = {
+    "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x),
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "exp2": lambda x: 2.0**x,
+    "gammaln": math.lgamma,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "sinc": lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0,
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_functions_are_near_those_of_python(name):
+    x = np.linspace(-5.3, 14.7, 4001) + 1e-3
+    expected = np.array([SPECIAL[name](v) for v in x.tolist()])
+    np.testing.assert_allclose(special(name, x), expected, rtol=1e-13, atol=1e-15)
+    narrow = x.astype(np.float32)
+    expected = np.array([SPECIAL[name](v) for v in narrow.tolist()]).astype(np.float32)
+    np.testing.assert_allclose(special(name, narrow), expected, rtol=1.2e-7, atol=1e-12)
+    for dtype in (np.float32, np.float64):
+        assert np.isnan(special(name, np.array([np.nan], dtype))).all()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("atan2", "hypot", "logaddexp", "pow")])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_are_correctly_rounded_on_every_value(name, dtype, level):  # noqa: F811
+    narrow = np.dtype(np.float16 if dtype == "float16" else ml_dtypes.bfloat16)
+    x = np.arange(1 << 16, dtype=np.uint16).view(narrow)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide = native.run(name, x.astype(np.float64), out=np.empty(x.shape))
+        expected = wide.astype(narrow) if dtype == "float16" else to_bfloat16(wide)
+    result = native.run(name, x, out=np.empty_like(x))
+    wrong = (result.view(np.uint16) != expected.view(np.uint16)) & ~(
+        np.isnan(wide) & np.isnan(result.astype(np.float64))
+    )
+    assert not wrong.any(), (x[wrong][:5], result[wrong][:5], expected[wrong][:5])
+
+
+def to_bfloat16(wide):
+    """Round float64 to bfloat16 once: to odd in float32, then to nearest."""
+    near = wide.astype(np.float32)
+    bits = near.view(np.uint32)
+    inexact = (near.astype(np.float64) != wide) & np.isfinite(near)
+    toward = np.where(np.abs(near.astype(np.float64)) > np.abs(wide), bits - 1, bits)
+    odd = np.where(inexact, toward | 1, bits).astype(np.uint32).view(np.float32)
+    return odd.astype(ml_dtypes.bfloat16)
+
+
+if __name__ == "__main__":
+    rows = {}
+    for name, dtype in ROWS:
+        x = operands(name, dtype)
+        rows[f"{name} {dtype}"] = hash_of(native.run(name, *x, out=np.empty_like(x[0])))
+    RECORDED.write_text(json.dumps(rows, indent=1) + "\n")
