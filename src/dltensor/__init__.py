@@ -75,7 +75,7 @@ from ._ops.manipulation import (
 from ._ops.matmul import gemm, matmul
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.public_functions import FUNCTIONS as _FUNCTIONS
-from ._ops.reduce import *  # noqa: F403  one name per row of reductions.h
+from ._ops.reduce import *  # noqa: F403  one name per row of ops/reduce/rows.h
 from ._ops.reduce import __all__ as _REDUCTIONS
 from ._ops.scan import cumprod, cumsum, cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
 from ._ops.search import bincount, searchsorted

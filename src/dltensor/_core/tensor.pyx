@@ -1134,7 +1134,7 @@ cdef class Tensor:
         return operations.nonzero(self)
 
     # The reductions (sum, mean, max ...) are methods that _ops/reduce.pyx adds, one for each row of
-    # native/ops/reduce/reductions.h, as it makes the functions of the same names.
+    # native/ops/reduce/rows.h, as it makes the functions of the same names.
 
     def conj(self):
         """Return the complex conjugates; real numbers as they are.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures and docstrings of the reductions, functions and methods, generated from rows of reductions.h.
+"""Signatures and docstrings of the reductions, functions and methods, generated from the rows of rows.h.
 
 Nothing is computed here.
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of native/ops/reduce/reductions.h as a table, and what a row is for a dtype: result, body and end. For every engine.
+// The rows of native/ops/reduce/rows.h as a table, and what a row is for a dtype: result, body and end. For every engine.
 #include "native/cpu/reduce/reduce.h"
 #include "native/cpu/reduce/reduce_pass.h"
 
