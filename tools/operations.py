@@ -17,8 +17,8 @@ from dltensor._ops.reduce import REDUCTIONS
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
 HEAD = """# Operations
-All element-wise operations, and the type promotion rules. `.venv/bin/python tools/operations.py` generates this page from the
-rows of [`ops.h`](../src/dltensor/native/ops/elementwise/ops.h); do not edit it.
+All element-wise operations, and the type promotion rules. `.venv/bin/python tools/operations.py` generates this page
+from the rows of [`ops.h`](../src/dltensor/native/ops/elementwise/ops.h); do not edit it.
 
 Every function takes any DLPack object or a Python number for each operand. It broadcasts and promotes the operands and
 accepts `out=`. Functions marked *saturating* also accept `saturate=True`: the operands have one dtype, and the exact

@@ -90,7 +90,7 @@ DLT_FN typename M::Float any_logarithm(typename M::Float x, CALL call) {
   constexpr bool single = sizeof(F) == 4;
   constexpr F least = single ? F(0x1p-126) : F(0x1p-1022), most = single ? F(0x1.fffffep127) : F(0x1.fffffffffffffp1023);
   V normal = x, bias = M::all(octave_bias<F>);
-  const bool special = M::any(((x >= least) & (x <= most)) == 0);
+  const bool special = M::any_special(x);
   if (__builtin_expect(special, 0)) {
     const auto tiny = (x > F(0)) & (x < least);
     normal = ((x >= least) & (x <= most)) ? x : M::all(F(1));

@@ -42,6 +42,13 @@ template <class F>
 inline constexpr
     typename integer_of<F>::type sign_bit = typename integer_of<F>::type(typename wide<F>::bits(1) << (8 * sizeof(F) - 1));
 
+template <class F>
+inline constexpr F infinity = F(__builtin_inf());
+template <class F>
+inline constexpr F not_a_number = F(__builtin_nan(""));
+template <class F>
+inline constexpr F least_normal = sizeof(F) == 4 ? F(0x1p-126) : F(0x1p-1022);
+
 // An integer whose arithmetic wraps, as that of registers does.
 template <class I>
 struct Wrapping {
@@ -109,6 +116,8 @@ struct One {
   // The integer shifted to the right with zeros coming in.
   DLT_FN static Int right(Int v, int by) { return typename wide<F>::bits(v.number) >> by; }
   DLT_FN static bool any(Mask m) { return m; }
+  DLT_FN static bool any_at_least(Float v, F least) { return v >= least; }
+  DLT_FN static bool any_special(Float v) { return !(v >= least_normal<F> && v < infinity<F>); }
   // The smaller and the larger one; a NaN in `v` stays.
   DLT_FN static Float at_most(Float v, F c) { return v > c ? c : v; }
   DLT_FN static Float at_least(Float v, F c) { return v < c ? c : v; }
@@ -251,6 +260,25 @@ struct Register {
     typename integer_of<F>::type some = 0;
     for (int i = 0; i < lanes; ++i) some |= m[i];
     return some != 0;
+  }
+  // Comparisons for rare branches: on AVX-512 without the way of a mask through a register. Any element that is not below; any that is
+  // no positive normal number.
+  DLT_FN static bool any_at_least(Float v, F least) {
+#if defined(__AVX512F__)
+    if constexpr (BYTES == 64 && is_single) return _mm512_cmp_ps_mask(__m512(v), _mm512_set1_ps(least), _CMP_GE_OQ) != 0;
+    if constexpr (BYTES == 64 && !is_single) return _mm512_cmp_pd_mask(__m512d(v), _mm512_set1_pd(least), _CMP_GE_OQ) != 0;
+#endif
+    return any(v >= least);
+  }
+  DLT_FN static bool any_special(Float v) {
+#if defined(__AVX512F__)
+    using I = typename integer_of<F>::type;
+    constexpr I first = I(1) << wide<F>::mantissa, count = I(2 * wide<F>::bias) << wide<F>::mantissa;
+    const __m512i above = __m512i(Int(v) - first);
+    if constexpr (BYTES == 64 && is_single) return _mm512_cmpge_epu32_mask(above, _mm512_set1_epi32(count)) != 0;
+    if constexpr (BYTES == 64 && !is_single) return _mm512_cmpge_epu64_mask(above, _mm512_set1_epi64(count)) != 0;
+#endif
+    return any((v >= least_normal<F>) == 0) || any((v < infinity<F>) == 0);
   }
   // x86's instructions return the second operand where one is a NaN.
   DLT_FN static Float at_most(Float v, F c) {
@@ -410,11 +438,6 @@ DLT_FN Sum<M> two_product(typename M::Float a, typename M::Float b) {
   const typename M::Float product = a * b;
   return {product, M::fma(a, b, -product)};
 }
-
-template <class F>
-inline constexpr F infinity = F(__builtin_inf());
-template <class F>
-inline constexpr F not_a_number = F(__builtin_nan(""));
 
 // p 2^k rounded once, for whole k from -2100 to 2100 (floats: -260 to 260) and p from 2^-4 to 2^4.
 template <class M>

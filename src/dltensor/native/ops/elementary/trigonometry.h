@@ -205,7 +205,7 @@ DLT_FN Turn<M> turn_of(typename M::Float x) {
   const V n = M::fma(x, M::all(0x1.45f306dc9c883p-1), M::all(0x1.8p52)), k = n - 0x1.8p52;
   const V d = M::fma(k, M::all(-0x1.921fb54442d18p0), x), r = M::fma(k, M::all(-0x1.1a62633p-54), d);
   Turn<M> t = {M::bits(n), r, M::fma(k, M::all(-0x1.45c06e0e68948p-86), M::fma(k, M::all(-0x1.1a62633p-54), d - r))};
-  if (__builtin_expect(M::any(x >= far_double), 0)) {
+  if (__builtin_expect(M::any_at_least(x, far_double), 0)) {
     const typename M::Mask far = (x > below_far) & (x < infinity<double>);
     if (!M::any(far)) return t;
     const Turn<M> f = turn_of_far<M>(far ? x : M::all(far_double));
@@ -292,7 +292,7 @@ DLT_FN typename M::Float sine_or_cosine(typename M::Float x) {
     return sine_of_turn<M, SHIFT>(turn_of<M>(size), sign);
   } else {
     V v = sine_of_turn<M, SHIFT>(turn_of_near_float<M>(size), sign);
-    if (__builtin_expect(M::any(size >= far_float), 0)) {
+    if (__builtin_expect(M::any_at_least(size, far_float), 0)) {
       const typename M::Mask far = (size > below_far_float) & (size < infinity<float>);
       if (!M::any(far)) return v;
       const V from = far ? x : M::all(far_float);
@@ -342,7 +342,7 @@ DLT_FN typename M::Float tan(typename M::Float x) {
     return tan_of_turn<M>(turn_of<M>(size), M::bits(x));
   } else {
     V v = tan_of_turn<M>(turn_of_near_float<M>(size), M::bits(x));
-    if (__builtin_expect(M::any(size >= far_float), 0)) {
+    if (__builtin_expect(M::any_at_least(size, far_float), 0)) {
       const typename M::Mask far = (size > below_far_float) & (size < infinity<float>);
       if (!M::any(far)) return v;
       const auto call = [](auto m, auto wide) {
