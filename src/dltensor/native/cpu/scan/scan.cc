@@ -436,8 +436,8 @@ bool sum_as_columns(const DLTensor& x, int axis, const DLTensor& out, int type) 
     const auto at = [&](const void* data, const int64_t* step) {
       return static_cast<char*>(const_cast<void*>(data)) + ((dims == 2 ? b * step[0] : 0) + first) * width;
     };
-    kernels().scan->short_columns[type](at(out.data, to), at(x.data, in), count, n, out.strides[axis] * width,
-                                        x.strides[axis] * width);
+    kernels().scan->short_columns[type](at(out.data, to), at(x.data, in), count, n, byte_stride(out.strides[axis], width),
+                                        byte_stride(x.strides[axis], width));
   };
   if (is_large) parallel(blocks * parts, task);
   else
