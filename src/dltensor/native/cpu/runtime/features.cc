@@ -16,7 +16,6 @@
 
 #include "native/environment.h"
 #include "native/fork.h"
-#include "native/os/library.h"
 
 namespace dlt {
 

@@ -27,16 +27,12 @@ DLT_FN C<F> times_minus_i(C<F> z) {
 }
 inline constexpr double half_pi = 1.57079632679489661923;
 template <class F>
-DLT_FN F infinity() {
-  return bits_as<F>(typename wide<F>::bits(2 * wide<F>::bias + 1) << wide<F>::mantissa);
-}
-template <class F>
 DLT_FN bool is_infinite(F x) {
-  return magnitude_of(x) == infinity<F>();
+  return magnitude_of(x) == infinity_of<F>();
 }
 template <class F>
 DLT_FN bool is_finite(F x) {
-  return magnitude_of(x) < infinity<F>();
+  return magnitude_of(x) < infinity_of<F>();
 }
 
 template <class F>
@@ -44,8 +40,8 @@ DLT_FN C<F> exp(C<F> z) {
   const F size = numbers::exp(z.re);
   if (z.im == 0) return {size, z.im};
   if (!is_finite(z.im)) {
-    if (z.re == -infinity<F>()) return {F(0), with_sign(F(0), z.im)};
-    if (z.re == infinity<F>()) return {z.re, z.im - z.im};
+    if (z.re == -infinity_of<F>()) return {F(0), with_sign(F(0), z.im)};
+    if (z.re == infinity_of<F>()) return {z.re, z.im - z.im};
     return {z.im - z.im, z.im - z.im};
   }
   if (size == 0) return {with_sign(F(0), numbers::cos(z.im)), with_sign(F(0), numbers::sin(z.im))};
@@ -64,11 +60,11 @@ DLT_FN C<F> log(C<F> z) {
 
 template <class F>
 DLT_FN C<F> sqrt(C<F> z) {
-  if (is_infinite(z.im)) return {infinity<F>(), z.im};
+  if (is_infinite(z.im)) return {infinity_of<F>(), z.im};
   if (z.re == 0 && z.im == 0) return {F(0), z.im};
   if (is_infinite(z.re)) {
     const F none = z.im - z.im;
-    return z.re < 0 ? C<F>{magnitude_of(none), with_sign(infinity<F>(), z.im)} : C<F>{z.re, with_sign(none, z.im)};
+    return z.re < 0 ? C<F>{magnitude_of(none), with_sign(infinity_of<F>(), z.im)} : C<F>{z.re, with_sign(none, z.im)};
   }
   // A quarter first, so that the sum cannot overflow.
   const F x = z.re / 4, y = z.im / 4;
@@ -80,7 +76,7 @@ DLT_FN C<F> sqrt(C<F> z) {
 // The values at infinities and NaNs below are those of the array API's tables, which are C99's but for tanh and expm1.
 template <class F>
 DLT_FN F not_a_number() {
-  return infinity<F>() - infinity<F>();
+  return infinity_of<F>() - infinity_of<F>();
 }
 template <class F>
 DLT_FN C<F> sinh(C<F> z) {
@@ -93,7 +89,7 @@ template <class F>
 DLT_FN C<F> cosh(C<F> z) {
   if (z.im == 0) return {numbers::cosh(z.re), with_sign(z.im, with_sign(F(1), z.re) * with_sign(F(1), z.im))};
   if (z.re == 0) return {numbers::cos(z.im), with_sign(F(0), z.re * numbers::sin(z.im))};
-  if (is_infinite(z.re) && !is_finite(z.im)) return {infinity<F>(), not_a_number<F>()};
+  if (is_infinite(z.re) && !is_finite(z.im)) return {infinity_of<F>(), not_a_number<F>()};
   return {numbers::cosh(z.re) * numbers::cos(z.im), numbers::sinh(z.re) * numbers::sin(z.im)};
 }
 template <class F>
@@ -125,14 +121,15 @@ DLT_FN C<F> tan(C<F> z) {
 template <class F>
 DLT_FN C<F> acos(C<F> z) {
   if (is_infinite(z.re) || is_infinite(z.im))
-    return {numbers::atan2(magnitude_of(z.im), z.re), with_sign(infinity<F>(), -z.im)};
+    return {numbers::atan2(magnitude_of(z.im), z.re), with_sign(infinity_of<F>(), -z.im)};
   if (z.re == 0 && z.im != z.im) return {F(half_pi), z.im};
   const C<F> below = principal::sqrt(C<F>{1 - z.re, -z.im}), above = principal::sqrt(C<F>{1 + z.re, z.im});
   return {2 * numbers::atan2(below.re, above.re), numbers::asinh(above.re * below.im - above.im * below.re)};
 }
 template <class F>
 DLT_FN C<F> asin(C<F> z) {
-  if (is_infinite(z.re) || is_infinite(z.im)) return {numbers::atan2(z.re, magnitude_of(z.im)), with_sign(infinity<F>(), z.im)};
+  if (is_infinite(z.re) || is_infinite(z.im))
+    return {numbers::atan2(z.re, magnitude_of(z.im)), with_sign(infinity_of<F>(), z.im)};
   if (z.re == 0 && z.im != z.im) return z;
   const C<F> below = principal::sqrt(C<F>{1 - z.re, -z.im}), above = principal::sqrt(C<F>{1 + z.re, z.im});
   return {numbers::atan2(z.re, below.re * above.re - below.im * above.im),
@@ -140,7 +137,7 @@ DLT_FN C<F> asin(C<F> z) {
 }
 template <class F>
 DLT_FN C<F> acosh(C<F> z) {
-  if (is_infinite(z.re) || is_infinite(z.im)) return {infinity<F>(), numbers::atan2(z.im, z.re)};
+  if (is_infinite(z.re) || is_infinite(z.im)) return {infinity_of<F>(), numbers::atan2(z.im, z.re)};
   if (z.re == 0 && z.im != z.im) return {z.im, F(half_pi)};
   const C<F> below = principal::sqrt(C<F>{z.re - 1, z.im}), above = principal::sqrt(C<F>{z.re + 1, z.im});
   return {numbers::asinh(below.re * above.re + below.im * above.im), 2 * numbers::atan2(below.im, above.re)};
@@ -176,7 +173,7 @@ DLT_FN C<F> product_with_infinities(C<F> a, C<F> b) {
   const C<F> x = first ? C<F>{direction(a.re), direction(a.im)} : C<F>{number(a.re), number(a.im)};
   const C<F> y = second ? C<F>{direction(b.re), direction(b.im)} : C<F>{number(b.re), number(b.im)};
   const C<F> unit = times(x, y);
-  return {infinity<F>() * unit.re, infinity<F>() * unit.im};
+  return {infinity_of<F>() * unit.re, infinity_of<F>() * unit.im};
 }
 
 template <class F>

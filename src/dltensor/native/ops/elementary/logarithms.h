@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // log, log1p, log2 and log10. Every argument is 2^k m, and k ln 2 + log m is put together as a number and its rest, so that
-// only the last rounding counts: the errors given are the largest ones measured.
+// only the last rounding counts: errors are the largest ones measured.
 #ifndef DLTENSOR_ELEMENTARY_LOGARITHMS_H_
 #define DLTENSOR_ELEMENTARY_LOGARITHMS_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations that elementary functions are written in: for one number, and for a register of 16, 32 or 64 bytes. Each has one
 // right answer (IEEE arithmetic, fused multiply-add, comparisons, integers, look-ups), so that a function gives the same bits for
-// every width, instruction set and device. For g++ and NVRTC, which is given --fmad=false.
+// every width, instruction set and device. For g++ and NVRTC with --fmad=false.
 //
 // A machine M has the types M::Float, M::Int and M::Mask, which `m ? a : b` selects by, and M::Number, the type of one element.
 #ifndef DLTENSOR_ELEMENTARY_MACHINE_H_
@@ -400,9 +400,9 @@ struct Register {
 
 #endif  // !__CUDACC_RTC__
 
-// ---- what every function is made of
+// ---- parts of all functions
 
-// The polynomial whose coefficients are given from the highest power on, by Horner's rule.
+// The polynomial with these coefficients, the highest power first, by Horner's rule.
 template <class M, class... REST>
 DLT_FN typename M::Float polynomial(typename M::Float x, typename M::Number top, REST... rest) {
   typename M::Float r = M::all(top);
