@@ -738,7 +738,7 @@ ROWS = [
     ("DeviceError", lambda f: f(FAR), "argwhere flatnonzero"),
     ("ValueError", lambda f: f.__get__(VECTOR), "Tensor.(H mH)"),
     # values
-    ("TypeError", lambda f: f("a"), "exp2 cbrt sinc angle modf nan_to_num relu sigmoid softplus cov corrcoef trace"),
+    ("TypeError", lambda f: f("a"), "angle modf nan_to_num relu softplus cov corrcoef trace"),
     ("TypeError", lambda f: f(dl.asarray([1], dtype="uint64"), VECTOR.astype("int64")), "polyval"),
     ("TypeError", lambda f: f(VECTOR, 1.5), "vander"),
     ("ValueError", lambda f: f(X, 1), "polyval vander"),
@@ -754,7 +754,7 @@ ROWS = [
     ("TypeError", lambda f: f("a", "b"), "logspace"),
     ("TypeError", lambda f: f([], []), "geomspace"),
     ("TypeError", lambda f: f(1.5), "hanning hamming blackman bartlett"),
-    ("ValueError", lambda f: f(X, out=dl.zeros(7)), "exp2 cbrt relu sigmoid softplus nanprod nancumsum"),
+    ("ValueError", lambda f: f(X, out=dl.zeros(7)), "relu softplus nanprod nancumsum"),
     ("ValueError", lambda f: f(X, VECTOR), "heaviside fmax fmin fmod"),
     ("ValueError", lambda f: f(X, 101), "percentile nanpercentile"),
     ("ValueError", lambda f: f(X, 2), "nanquantile"),

@@ -11,12 +11,14 @@ import conftest as setup  # noqa: E402  beside this file: whether a card or the 
 
 pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
 
-UNARY = """acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p log2 log10 sin sinh tan
-tanh""".split()  # noqa: SIM905
+UNARY = """acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 gammaln log log1p log2 log10 sigmoid
+sin sinc sinh tan tanh""".split()  # noqa: SIM905
 BINARY = ["atan2", "hypot", "logaddexp", "pow"]
 # Each row is a kernel that is compiled: of float64 a few. 16-bit floats are in test_tensor_halves.py.
 ROWS = [(name, "float32") for name in UNARY + BINARY]
-ROWS += [(name, "float64") for name in ("exp", "log", "sin", "tan", "tanh", "atan2", "pow", "logaddexp")]
+ROWS += [
+    (name, "float64") for name in ("erf", "exp", "gammaln", "log", "sin", "tan", "tanh", "atan2", "pow", "logaddexp")
+]
 
 
 def points(dtype, seed):

@@ -13,7 +13,6 @@
 #include "native/cpu/elementwise/tiling.h"
 #include "native/layout/layout.h"
 #include "native/ops/elementary/numbers.h"
-#include "native/ops/elementary/special.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 using namespace dlt;
@@ -37,25 +36,6 @@ EXPORT int engine_numbers(int op, int is_double, void* out, const void* a, const
   if (is_double)
     return numbers_of(op, static_cast<double*>(out), static_cast<const double*>(a), static_cast<const double*>(b), n);
   return numbers_of(op, static_cast<float*>(out), static_cast<const float*>(a), static_cast<const float*>(b), n);
-}
-
-// Functions that no row of ops.h names yet.
-EXPORT int engine_special(const char* name, int is_double, void* out, const void* a, int64_t n) {
-#define DLT_CASE(function)                                                                                              \
-  if (strcmp(name, #function) == 0) {                                                                                   \
-    for (int64_t i = 0; i < n; ++i) {                                                                                   \
-      if (is_double)                                                                                                    \
-        static_cast<double*>(out)[i] = elementary::function<elementary::One<double>>(static_cast<const double*>(a)[i]); \
-      else static_cast<float*>(out)[i] = elementary::function<elementary::One<float>>(static_cast<const float*>(a)[i]); \
-    }                                                                                                                   \
-    return 0;                                                                                                           \
-  }
-  // clang-format off
-  DLT_CASE(cbrt)
-  DLT_CASE(erf) DLT_CASE(erfc) DLT_CASE(exp2) DLT_CASE(gammaln) DLT_CASE(sigmoid) DLT_CASE(sinc)
-  // clang-format on
-#undef DLT_CASE
-      return 1;
 }
 
 EXPORT int engine_op_count() { return op_table_size; }

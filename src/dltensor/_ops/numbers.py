@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element-wise functions of NumPy and PyTorch beyond the array API, composed of others. No loops here."""
 
-from math import log, pi
+from math import log
 
 from .._core.convert import asarray, asarrays
 from . import elementwise as ops
@@ -14,8 +14,8 @@ from .promotion import result_type
 from .reduce import dtype_of_statistic
 
 __all__ = [
-    "angle", "cbrt", "exp2", "fmax", "fmin", "fmod", "frexp", "heaviside", "ldexp", "logaddexp2", "modf", "nan_to_num",
-    "real_if_close", "relu", "sigmoid", "sinc", "softplus",
+    "angle", "fmax", "fmin", "fmod", "frexp", "heaviside", "ldexp", "logaddexp2", "modf", "nan_to_num",
+    "real_if_close", "relu", "softplus",
 ]  # fmt: skip
 
 
@@ -25,71 +25,6 @@ def floats_of(x, func):
     return x if isdtype(x.dtype, "complex floating") else astype(x, dtype_of_statistic(x.dtype, None), copy=False)
 
 
-def exp2(x, /, out=None):
-    """Return 2 to the power of the elements.
-
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    out : array_like, optional
-        Writable tensor of the shape of the result; overwritten and returned.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x` if it is a float or complex one, else of `get_default_dtype`. `out`, when it is given.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    ValueError
-        `out` is read-only or has another shape.
-
-    {Notes: NumPy: ``numpy.exp2``. PyTorch: ``torch.exp2``.}
-
-    Examples
-    --------
-    >>> dl.exp2([1.0, 3.0]).tolist()
-    [2.0, 8.0]
-    """
-    return ops.pow(2.0, x, out=out)
-
-
-def cbrt(x, /, out=None):
-    """Return the real cube roots of the elements.
-
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or any object that supports DLPack: bool, integers, floats.
-    {exp2: out}
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x` if it is a float one, else as for `mean`. `out`, when it is given.
-
-    {exp2: Raises}
-
-    {Notes: NumPy: ``numpy.cbrt``. Computed in float64, with one step of Newton's method.}
-
-    Examples
-    --------
-    >>> dl.cbrt([-8.0, 27.0]).tolist()
-    [-2.0, 3.0]
-    """
-    x = real_of(x, "cbrt")
-    wide = astype(x, "float64")
-    size = ops.abs(wide)
-    root = ops.pow(size, 1 / 3)
-    square = ops.square(root)
-    step = ops.divide(ops.subtract(ops.multiply(square, root), size), ops.multiply(square, 3.0))
-    root = ops.subtract(root, where(ops.logical_and(ops.isfinite(size), ops.greater(size, 0)), step, 0.0))
-    return written(astype(ops.copysign(root, wide), x.dtype), out, "cbrt")
-
-
 def real_of(x, func):
     x = floats_of(x, func)
     if isdtype(x.dtype, "complex floating"):
@@ -97,45 +32,23 @@ def real_of(x, func):
     return x
 
 
-def sinc(x, /):
-    """Return ``sin(pi * x) / (pi * x)``, and 1 of 0.
-
-    Parameters
-    ----------
-    {exp2: x}
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x` if it is a float or complex one, else as for `mean`.
-
-    Raises
-    ------
-    {exp2: TypeError}
-
-    {Notes: NumPy: ``numpy.sinc``. PyTorch: ``torch.sinc``.}
-
-    Examples
-    --------
-    >>> dl.sinc([0.0, 0.5])
-    Tensor([1.       , 0.63661975], shape=(2,), device=cpu, dtype=float32)
-    """
-    x = floats_of(x, "sinc")
-    y = ops.multiply(x, pi)
-    return where(ops.equal(y, 0), 1.0, ops.divide(ops.sin(y), y))
-
-
 def angle(x, /):
     """Return the angles of complex numbers, from -pi to pi; of negative real numbers pi.
 
-    {sinc: Parameters}
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
 
     Returns
     -------
     Tensor
         Of the real dtype of `x`.
 
-    {sinc: Raises}
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
 
     {Notes: NumPy: ``numpy.angle``. PyTorch: ``torch.angle``.}
 
@@ -279,7 +192,8 @@ def modf(x, /):
 
     Parameters
     ----------
-    {cbrt: x}
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
 
     Returns
     -------
@@ -288,7 +202,7 @@ def modf(x, /):
     whole : Tensor
         Of the same dtype.
 
-    {sinc: Raises}
+    {angle: Raises}
 
     {Notes: NumPy: ``numpy.modf``.}
 
@@ -316,7 +230,7 @@ def frexp(x, /):
     exponents : Tensor
         int32; 0 where the fraction is the element itself.
 
-    {sinc: Raises}
+    {angle: Raises}
 
     See Also
     --------
@@ -350,7 +264,8 @@ def ldexp(x1, x2, /, out=None):
         Tensor, object that supports DLPack, or number: bool, integers, floats.
     x2 : array_like or number
         The same of integers.
-    {exp2: out}
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -399,7 +314,7 @@ def logaddexp2(x1, x2, /, out=None):
     Parameters
     ----------
     {heaviside: x1}
-    {exp2: out}
+    {ldexp: out}
 
     Returns
     -------
@@ -426,7 +341,7 @@ def logaddexp2(x1, x2, /, out=None):
     dtype = result_type(x1, x2)
     x1, x2 = astype(x1, "float64"), astype(x2, "float64")
     greater, distance = ops.maximum(x1, x2), ops.abs(ops.subtract(x1, x2))
-    added = ops.multiply(ops.log1p(exp2(ops.negative(distance))), 1 / log(2))
+    added = ops.multiply(ops.log1p(ops.exp2(ops.negative(distance))), 1 / log(2))
     # Of two equal infinities the distance is NaN.
     return written(astype(ops.add(greater, where(ops.equal(x1, x2), 1.0, added)), dtype), out, "logaddexp2")
 
@@ -515,14 +430,18 @@ def relu(x, /, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: integers, floats.
-    {exp2: out}
+    {ldexp: out}
 
     Returns
     -------
     Tensor
         Of the dtype of `x`. `out`, when it is given.
 
-    {exp2: Raises}
+    Raises
+    ------
+    {angle: TypeError}
+    ValueError
+        `out` is read-only or has another shape.
 
     {Notes: PyTorch: ``torch.relu``.}
 
@@ -534,40 +453,20 @@ def relu(x, /, out=None):
     return ops.maximum(x, 0, out=out)
 
 
-def sigmoid(x, /, out=None):
-    """Return ``1 / (1 + exp(-x))``.
-
-    Parameters
-    ----------
-    {cbrt: x}
-    {exp2: out}
-
-    {cbrt: Returns}
-
-    {exp2: Raises}
-
-    {Notes: PyTorch: ``torch.sigmoid``. SciPy: ``scipy.special.expit``. Computed in float64.}
-
-    Examples
-    --------
-    >>> dl.sigmoid([0.0, 100.0]).tolist()
-    [0.5, 1.0]
-    """
-    x = real_of(x, "sigmoid")
-    wide = astype(x, "float64", copy=False)
-    return written(astype(ops.reciprocal(ops.add(ops.exp(ops.negative(wide)), 1.0)), x.dtype), out, "sigmoid")
-
-
 def softplus(x, /, out=None):
     """Return ``log(1 + exp(x))``, without overflow.
 
     Parameters
     ----------
-    {sigmoid: x, out}
+    {modf: x}
+    {ldexp: out}
 
-    {cbrt: Returns}
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x` if it is a float one, else as for `mean`. `out`, when it is given.
 
-    {exp2: Raises}
+    {relu: Raises}
 
     {Notes: PyTorch: ``torch.nn.functional.softplus``. Computed in float64.}
 

@@ -51,6 +51,7 @@ baddbmm      | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alph
 leaky_relu   | x, /, negative_slope=0.01 | where(greater(x, 0), x, multiply(x, negative_slope)) | f | x, 0.1
 elu          | x, /, alpha=1.0           | where(greater(x, 0), x, multiply(expm1(x), alpha)) | f | x, 0.5
 silu         | x, /                      | multiply(x, sigmoid(x)) | f | x
+gelu         | x, /                      | multiply(multiply(x, 0.5), erfc(multiply(x, -0.7071067811865476))) | f | x
 logsigmoid   | x, /                      | negative(softplus(negative(x))) | f | x
 lerp         | x, end, weight, /         | add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
 amax         |                           | max            | n    | x, 1
@@ -160,7 +161,8 @@ polyfit      | x, y, deg, /, rcond=None, full=False, w=None | fitted(x, y, deg, 
 roots        | p, /                      | roots_of(p)    | n    | [1.0, -3.0, 2.0]
 trace        |                           |                | NT   | square
 argsort      |                           |                | NT   | x, 1
-exp2 sinc angle relu sigmoid |           |                | T    | x
+exp2 sinc angle relu sigmoid erf erfc |  |                | T    | x
+lgamma       |                           | gammaln        | tT   | positive
 nan_to_num   |                           |                | T    | special
 frexp        |                           |                | T    | special
 ldexp gcd lcm |                          |                | T    | i, i2

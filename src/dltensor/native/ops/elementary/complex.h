@@ -16,6 +16,16 @@ template <class F>
 DLT_FN C<F> times(C<F> a, C<F> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+// Smith's method: scaled by the larger part of the divisor, so that nothing overflows before the result does.
+template <class F>
+DLT_FN C<F> quotient(C<F> a, C<F> b) {
+  const bool wide_real = !(magnitude_of(b.re) < magnitude_of(b.im));
+  const F large = wide_real ? b.re : b.im, small = wide_real ? b.im : b.re;
+  if (large == 0 && small == 0) return {a.re / magnitude_of(large), a.im / magnitude_of(large)};
+  const F ratio = small / large, scale = 1 / (large + small * ratio);
+  return wide_real ? C<F>{(a.re + a.im * ratio) * scale, (a.im + negated(a.re) * ratio) * scale}
+                   : C<F>{(a.re * ratio + a.im) * scale, (a.im * ratio + negated(a.re)) * scale};
+}
 // i * f(-i * z) and its like turn circular functions into hyperbolic ones.
 template <class F>
 DLT_FN C<F> times_i(C<F> z) {
@@ -35,17 +45,46 @@ DLT_FN bool is_finite(F x) {
   return magnitude_of(x) < infinity_of<F>();
 }
 
+// A product with a constant that is a number and a rest.
 template <class F>
-DLT_FN C<F> exp(C<F> z) {
-  const F size = numbers::exp(z.re);
+struct Product {
+  F high, low;
+};
+template <class F>
+DLT_FN Product<F> product_with(F x, double constant, double rest) {
+  const F factor = F(constant), high = x * factor;
+  return {high, fused(x, factor, -high) + x * F((constant - double(factor)) + rest)};
+}
+template <class F>
+DLT_FN Product<F> times_pi(F x) {
+  return product_with(x, 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53);
+}
+template <class F>
+DLT_FN C<F> unit_at(Product<F> angle) {  // low is far below 1
+  const F c = numbers::cos(angle.high), s = numbers::sin(angle.high);
+  return {c - angle.low * s, s + angle.low * c};
+}
+
+// Of a power with a real base: the power of the real part, `size`, at an angle.
+template <class F>
+DLT_FN C<F> power_at(F size, C<F> z, Product<F> angle) {
   if (z.im == 0) return {size, z.im};
   if (!is_finite(z.im)) {
     if (z.re == -infinity_of<F>()) return {F(0), with_sign(F(0), z.im)};
     if (z.re == infinity_of<F>()) return {z.re, z.im - z.im};
     return {z.im - z.im, z.im - z.im};
   }
-  if (size == 0) return {with_sign(F(0), numbers::cos(z.im)), with_sign(F(0), numbers::sin(z.im))};
-  return {size * numbers::cos(z.im), size * numbers::sin(z.im)};
+  const C<F> unit = unit_at(angle);
+  if (size == 0) return {with_sign(F(0), unit.re), with_sign(F(0), unit.im)};
+  return {size * unit.re, size * unit.im};
+}
+template <class F>
+DLT_FN C<F> exp(C<F> z) {
+  return power_at(numbers::exp(z.re), z, Product<F>{z.im, 0});
+}
+template <class F>
+DLT_FN C<F> exp2(C<F> z) {
+  return power_at(numbers::exp2(z.re), z, product_with(z.im, 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56));
 }
 
 template <class F>
@@ -112,6 +151,23 @@ DLT_FN C<F> sin(C<F> z) {
 template <class F>
 DLT_FN C<F> cos(C<F> z) {
   return principal::cosh(times_i(z));
+}
+// sin(pi x + i pi y) / (pi x + i pi y), by the rest of x to the nearest whole number.
+template <class F>
+DLT_FN C<F> sinc(C<F> z) {
+  if (z.re == 0 && z.im == 0) return {F(1), F(0)};
+  const F whole = library_rint(z.re), turns = whole - 2 * library_floor(whole / 2);
+  const C<F> unit = unit_at(times_pi(turns == 0 ? z.re - whole : whole - z.re)), a = {times_pi(z.re).high, times_pi(z.im).high};
+  const F cosine = turns == 0 ? unit.re : -unit.re;
+  const Product<F> y = times_pi(z.im);
+  const F height = magnitude_of(y.high);
+  if (height > 30 && is_finite(height)) {  // cosh and sinh are e^height / 2, which may be infinite where the quotient is not
+    const F half = numbers::exp(height / 2), low = 1 + with_sign(F(1), z.im) * y.low;
+    const C<F> r = quotient(C<F>{unit.im * half, with_sign(half, z.im) * cosine}, a);
+    return {r.re * (half / 2) * low, r.im * (half / 2) * low};
+  }
+  const F cosh = numbers::cosh(y.high), sinh = numbers::sinh(y.high);
+  return quotient(C<F>{unit.im * (cosh + y.low * sinh), cosine * (sinh + y.low * cosh)}, a);
 }
 template <class F>
 DLT_FN C<F> tan(C<F> z) {

@@ -11,6 +11,7 @@
 #include "native/ops/elementary/logarithms.h"
 #include "native/ops/elementary/powers.h"
 #include "native/ops/elementary/rows.h"
+#include "native/ops/elementary/special.h"
 #include "native/ops/elementary/trigonometry.h"
 
 #if defined(__CUDACC_RTC__)

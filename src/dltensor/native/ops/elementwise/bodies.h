@@ -196,17 +196,8 @@ DLT_FN T square(T a) {
 }
 template <class T>
 DLT_FN T divide(T a, T b) {
-  if constexpr (is_complex<T>::value) {
-    // Smith's method: scaled by the larger part of the divisor, so that nothing overflows before the result does.
-    const bool wide_real = !(magnitude_of(b.re) < magnitude_of(b.im));
-    const auto large = wide_real ? b.re : b.im, small = wide_real ? b.im : b.re;
-    if (large == 0 && small == 0) return {a.re / magnitude_of(large), a.im / magnitude_of(large)};
-    const auto ratio = small / large, scale = 1 / (large + small * ratio);
-    return wide_real ? T{(a.re + a.im * ratio) * scale, (a.im + negated(a.re) * ratio) * scale}
-                     : T{(a.re * ratio + a.im) * scale, (a.im * ratio + negated(a.re)) * scale};
-  } else {
-    return a / b;
-  }
+  if constexpr (is_complex<T>::value) return principal::quotient(a, b);
+  else return a / b;
 }
 template <class T>
 DLT_FN T reciprocal(T a) {

@@ -18,6 +18,13 @@ namespace ops {
   }
 DLT_ELEMENTARY_UNARY_OPS(DLT_FUNCTION)
 #undef DLT_FUNCTION
+#define DLT_FUNCTION(name, operands) \
+  template <class T>                 \
+  DLT_FN T name(T a) {               \
+    return numbers::name(a);         \
+  }
+DLT_ELEMENTARY_REAL_OPS(DLT_FUNCTION)
+#undef DLT_FUNCTION
 
 // The power to 0.5: of -0 it is 0, of -infinity infinity.
 template <class F>

@@ -21,13 +21,18 @@
   X(atan, 1, DLT_FLOATING, same, "", "atan(a)", "Compute the inverse tangent, in radians.")                           \
   X(atanh, 1, DLT_FLOATING, same, "", "atanh(a)", "Compute the inverse hyperbolic tangent.")                          \
   X(bitwise_invert, 1, DLT_BITS, same, "~", "~a", "Invert every bit; for bools, compute the logical not.")            \
+  X(cbrt, 1, DLT_FLOATS, same, "", "cbrt(a)", "Compute the real cube root.")                                          \
   X(ceil, 1, DLT_REALS, same, "", "ceil(a)", "Round up to an integer.")                                               \
   X(conj, 1, DLT_NUMBERS, same, "", "a.conjugate()", "Compute the complex conjugate.")                                \
   X(cos, 1, DLT_FLOATING, same, "", "cos(a)", "Compute the cosine of an angle in radians.")                           \
   X(cosh, 1, DLT_FLOATING, same, "", "cosh(a)", "Compute the hyperbolic cosine.")                                     \
+  X(erf, 1, DLT_FLOATS, same, "", "erf(a)", "Compute the error function.")                                            \
+  X(erfc, 1, DLT_FLOATS, same, "", "1 - erf(a)", "Compute the complement of the error function, accurate for large a.")\
   X(exp, 1, DLT_FLOATING, same, "", "exp(a)", "Compute the exponential function.")                                    \
+  X(exp2, 1, DLT_FLOATING, same, "", "2 ** a", "Raise 2 to a power.")                                                 \
   X(expm1, 1, DLT_FLOATING, same, "", "exp(a) - 1", "Compute exp(a) - 1, accurate near 0.")                           \
   X(floor, 1, DLT_REALS, same, "", "floor(a)", "Round down to an integer.")                                           \
+  X(gammaln, 1, DLT_FLOATS, same, "", "log(abs(gamma(a)))", "Compute the logarithm of the absolute value of the gamma function.")\
   X(imag, 1, DLT_NUMBERS, part, "", "a.imag", "Return the imaginary part.")                                           \
   X(isfinite, 1, DLT_ANY, mask, "", "isfinite(a)", "Test whether each element is neither infinite nor NaN.")          \
   X(isinf, 1, DLT_ANY, mask, "", "isinf(a)", "Test whether each element is infinite.")                                \
@@ -42,9 +47,11 @@
   X(real, 1, DLT_NUMBERS, part, "", "a.real", "Return the real part.")                                                \
   X(reciprocal, 1, DLT_FLOATING, same, "", "1 / a", "Compute 1 / a.")                                                 \
   X(round, 1, DLT_NUMBERS, same, "", "round(a)", "Round to the nearest integer, half to even.")                       \
+  X(sigmoid, 1, DLT_FLOATS, same, "", "1 / (1 + exp(-a))", "Compute the logistic function.")                          \
   X(sign, 1, DLT_NUMBERS, same, "", "sign(a)", "Return the sign: -1, 0 or 1; NaN for NaN; a / abs(a) for complex elements.") \
   X(signbit, 1, DLT_FLOATS, mask, "", "signbit(a)", "Test whether the sign bit is set, as it is for -0.0.")           \
   X(sin, 1, DLT_FLOATING, same, "", "sin(a)", "Compute the sine of an angle in radians.")                             \
+  X(sinc, 1, DLT_FLOATING, same, "", "sin(pi * a) / (pi * a)", "Compute sin(pi * a) / (pi * a), which is 1 at 0.")    \
   X(sinh, 1, DLT_FLOATING, same, "", "sinh(a)", "Compute the hyperbolic sine.")                                       \
   X(sqrt, 1, DLT_FLOATING, same, "", "sqrt(a)", "Compute the square root.")                                           \
   X(square, 1, DLT_NUMBERS, same, "", "a * a", "Compute the square.")                                                 \
