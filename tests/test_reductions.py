@@ -1111,3 +1111,25 @@ def test_long_sums_of_zeros_and_specials_of_float64(n):
     pair = minus.copy()
     pair[1], pair[n - 1] = 3.5, -3.5
     assert math.copysign(1, float(dl.sum(dl.asarray(pair)))) == 1
+
+
+@pytest.mark.parametrize("name", ["var", "std", "mean", "sum", "prod", "max", "min"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 64, 65])
+def test_few_rows_have_the_bits_of_each_column_alone(name, rows):
+    random = np.random.default_rng(rows)
+    far = random.choice([0.0, 1e9, 1e16], size=(1, 37))
+    odd = random.normal(size=(rows, 37))
+    odd[random.random(odd.shape) < 0.05] = random.choice([np.inf, np.nan, 0.0, -0.0, 5e-324, 1e308])
+    tied = np.round(random.normal(size=(rows, 37)) * 50)
+    scaled = random.normal(size=(rows, 37)) * 10.0 ** random.integers(-300, 300, size=(1, 37))
+    for x in (random.normal(size=(rows, 37)) + far, odd, tied, scaled, np.repeat(scaled[:1], rows, 0)):
+        for dtype in ("float64", "float32", "float16"):
+            with np.errstate(over="ignore"):
+                t = dl.asarray(x.astype(dtype))
+            for correction in (0, 1) if name in ("var", "std") else (None,):
+                options = {} if correction is None else {"correction": correction}
+                whole = getattr(dl, name)(t, axis=0, **options)
+                alone = dl.stack([getattr(dl, name)(t[:, k].copy(), **options) for k in range(37)])
+                nan = dl.isnan(whole) & dl.isnan(alone)
+                word = f"uint{8 * whole.itemsize}"
+                assert dl.all(nan | (whole.view(word) == alone.view(word))), (dtype, correction)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of few elements, a strip of them at once: sums, means, products and variances, without states in memory.
+// Results of few elements, a strip of them at once: sums, means, products, extremes and variances, without states in memory.
 #include <string.h>
 
 #include "native/cpu/reduce/reduce_pass.h"
@@ -16,11 +16,16 @@ bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
   return pass.body == reduce_products && pass.end == End::plain && (pass.type == type_float32 || pass.type == type_float64);
 }
+bool is_extreme(const ReducePass& pass) { return pass.reducer->columns != nullptr && pass.end == End::plain && !pass.turns; }
 bool is_exact_sum(const ReducePass& pass) { return (pass.end == End::sum || is_mean(pass)) && pass.type != type_complex128; }
 // Variances and deviations of floats of up to 32 bits.
 bool is_variance(const ReducePass& pass) {
   return pass.end == End::moments && pass.type == type_float32 && pass.reducer->parts == 1 && pass.result != type_float64 &&
          pass.counts == nullptr && double(pass.reduced_count) > pass.correction;
+}
+bool is_wide_variance(const ReducePass& pass) {
+  return pass.end == End::deviations && pass.type == type_float64 && pass.result == type_float64 && pass.undecided != nullptr &&
+         double(pass.reduced_count) > pass.correction;
 }
 // Where elements lie as the loops want them, `rows` apart.
 bool in_place(const ReducePass& pass, const Place& step) { return step.in == pass.in_width && pass.pipeline.count == 0; }
@@ -29,6 +34,11 @@ bool in_place(const ReducePass& pass, const Place& step) { return step.in == pas
 bool sums_in_place(const ReducePass& pass) {
   return is_exact_sum(pass) && pass.type == type_float32 && pass.turns && pass.pipeline.count == 0 &&
          pass.reduced[0].size >= least_each;
+}
+
+// The results from c on.
+ResultRun run_from(const ResultRun& where, int64_t c) {
+  return {where.at + c * where.step, where.index + c * where.index_step, where.step, where.index_step};
 }
 
 // Elements of n results, in rows that are `*row_bytes` apart.
@@ -77,9 +87,8 @@ struct Strip {
   Stage* stage;
   R* out;
 
-  // Rounds result c by the exact state of its elements; false where that leaves two values.
-  bool round_again(int64_t c) const {
-    alignas(16) char state[36 * 16];
+  // The exact state of the elements of result c.
+  void state_of(int64_t c, void* state) const {
     pass.reducer->start(state, 1, 1);
     struct Taken {
       const Reducer* reducer;
@@ -90,11 +99,22 @@ struct Strip {
       to.reducer->run(to.state, run, n, first, nullptr);
     };
     each_run(pass, where.at + c * where.step, 0, pass.reduced_count, pass.identity, stage, take, &taken);
+  }
+
+  // Rounds result c by that state; false where it leaves two values.
+  bool round_again(int64_t c) const {
+    alignas(16) char state[36 * 16];
+    state_of(c, state);
     if (pass.initial_type >= 0)
       pass.kernels->reduce->reducers[pass.body][pass.initial_type].run(state, pass.initial, 1, 0, nullptr);
     const auto* const w = reinterpret_cast<const double*>(state);
     const State sum{w[exact_sums::high], w[exact_sums::low], w[exact_sums::bound]};
     return is_mean(pass) ? round_mean(sum, double(pass.reduced_count), out + c) : round_state(sum, out + c);
+  }
+  void end_again(int64_t c) const {
+    alignas(16) char state[36 * 16];
+    state_of(c, state);
+    end_results(pass, state, 1, 1, run_from(where, c), stage, out + c);
   }
 
   // Rounds n sums of float64 that are off by `error` at most.
@@ -109,18 +129,17 @@ struct Strip {
     return true;
   }
 
-  // Rounds variances, or their roots, of n sums of squared deviations.
-  bool round_variances(const double* sums, int64_t n) const {
+  // Rounds variances, or their roots, of n sums of squared deviations. Of two elements some are exact, and in the middle of two floats.
+  void round_variances(const double* sums, int64_t n) const {
     const double count = double(pass.reduced_count), margin = (count + 16) * 0x1p-52;
     const double divisor = count - pass.correction;
     if constexpr (is_same<R, float>::value)
-      return kernels().reduce->few.round_variances(out, sums, n, divisor, pass.root, margin);
+      if (kernels().reduce->few.round_variances(out, sums, n, divisor, pass.root, margin)) return;
     for (int64_t c = 0; c < n; ++c) {
       const double variance = sums[c] / divisor, value = pass.root ? __builtin_sqrt(variance) : variance;
       out[c] = from<R>(value * (1 + margin));
-      if (!(value < 0x1p900) || !same_bits(out[c], from<R>(value * (1 - margin)))) return false;
+      if (!(value < 0x1p900) || !same_bits(out[c], from<R>(value * (1 - margin)))) end_again(c);
     }
-    return true;
   }
 
   bool round(const double* sums, int64_t n, double error) const {
@@ -142,12 +161,25 @@ bool end_plain(const ReducePass& pass, const ResultRun& where, const double* sum
   }
 }
 
-bool end_variances(const ReducePass& pass, const ResultRun& where, const double* sums, int64_t n, Stage* stage, char* results) {
-  switch (pass.result) {
-    case type_float16: return Strip<float16>{pass, where, stage, reinterpret_cast<float16*>(results)}.round_variances(sums, n);
-    case type_bfloat16:
-      return Strip<bfloat16>{pass, where, stage, reinterpret_cast<bfloat16*>(results)}.round_variances(sums, n);
-    default: return Strip<float>{pass, where, stage, reinterpret_cast<float*>(results)}.round_variances(sums, n);
+// Calls of.operator()<R>() for the real dtype of a result.
+template <class Of>
+void each_result(int type, Of of) {
+  switch (type) {
+    case type_float16: return of.template operator()<float16>();
+    case type_bfloat16: return of.template operator()<bfloat16>();
+    default: return of.template operator()<float>();
+  }
+}
+
+// The deviations of two elements, rounded once: half of their difference, a tie of many.
+template <class R>
+void half_differences(const char* a, int64_t row_bytes, int64_t n, R* out) {
+  const auto* const first = reinterpret_cast<const float*>(a);
+  const auto* const second = reinterpret_cast<const float*>(a + row_bytes);
+  for (int64_t c = 0; c < n; ++c) {
+    const Pair apart = exact_sum(first[c], -double(second[c]));
+    const bool is_finite = magnitude_of(apart.high) < infinity_of<double>();
+    out[c] = from<R>(is_finite ? 0.5 * magnitude_of(odd_sum(apart)) : not_a_number());
   }
 }
 
@@ -168,6 +200,26 @@ bool round_wide(const ReducePass& pass, const char* a, int64_t row_bytes, int64_
   return true;
 }
 
+// Variances of n columns of float64; false where one is not decided.
+bool round_wide_variances(const ReducePass& pass, const char* a, int64_t row_bytes, int64_t n, double* out) {
+  constexpr int64_t block = 64;
+  const FewKernels& few = pass.kernels->reduce->few;
+  const double count = double(pass.reduced_count);
+  double means[block], states[3 * block];
+  for (int64_t c = 0; c < n; c += block) {
+    const int64_t part = smaller(block, n - c);
+    uint64_t left = few.rounded_columns(means, states, block, a + 8 * c, row_bytes, pass.reduced_count, part, count);
+    for (; left != 0; left &= left - 1) {
+      const int k = __builtin_ctzll(left);
+      if (!round_mean(State{states[k], states[block + k], states[2 * block + k]}, count, means + k)) return false;
+    }
+    if (few.rounded_variances(out + c, means, a + 8 * c, row_bytes, pass.reduced_count, part, count - pass.correction,
+                              pass.root))
+      return false;
+  }
+  return true;
+}
+
 // Returns whether there is no initial value, or a sum of floats begins with it.
 bool takes_initial(const ReducePass& pass) {
   return pass.initial_type < 0 || (pass.end == End::sum && pass.type == type_float32 && pass.reducer->parts == 1 &&
@@ -178,10 +230,11 @@ bool takes_initial(const ReducePass& pass) {
 
 bool takes_few(const ReducePass& pass) {
   if (!pass.columns || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr || !takes_initial(pass) ||
-      pass.reduced_ndim != 1 || pass.reduced_count == 0 || !(is_product(pass) || is_exact_sum(pass) || is_variance(pass)))
+      pass.reduced_ndim != 1 || pass.reduced_count == 0 ||
+      !(is_product(pass) || is_extreme(pass) || is_exact_sum(pass) || is_variance(pass) || is_wide_variance(pass)))
     return false;
   const bool is_wide = pass.type == type_float64;
-  if (is_wide && !is_product(pass) && pass.result != type_float64) return false;
+  if (is_wide && !is_product(pass) && !is_extreme(pass) && pass.result != type_float64) return false;
   if (sums_in_place(pass)) return pass.reduced_count <= most_in_place;
   const int64_t most = is_product(pass) || (pass.turns && !is_wide) ? most_of_rows : most_elements;
   return pass.reduced_count <= most && (pass.turns || pass.pipeline.count == 0 ||
@@ -206,15 +259,24 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     char* const to = out + c * result_bytes;
     if (is_product(pass)) {
       few.column_products[pass.type == type_float64](reinterpret_cast<double*>(to), a, row_bytes, inner.size, count);
+    } else if (is_extreme(pass)) {
+      pass.reducer->columns(to, a, row_bytes, inner.size, count);
     } else if (is_variance(pass)) {
-      few.column_deviations(sums, a, row_bytes, inner.size, count);
-      if (!end_variances(pass, where, sums, count, stage, to)) return false;
+      if (pass.root && inner.size == 2 && pass.correction == 0) {
+        each_result(pass.result, [&]<class R>() { half_differences<R>(a, row_bytes, count, reinterpret_cast<R*>(to)); });
+      } else {
+        few.column_deviations(sums, a, row_bytes, inner.size, count);
+        each_result(pass.result, [&]<class R>() {
+          Strip<R>{pass, run_from(where, c), stage, reinterpret_cast<R*>(to)}.round_variances(sums, count);
+        });
+      }
+    } else if (is_wide_variance(pass)) {
+      if (!round_wide_variances(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
     } else if (pass.type == type_float64) {
       if (!round_wide(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
     } else {
       const double error = few.column_sums(sums, a, row_bytes, inner.size, count * parts);
-      const ResultRun first{where.at + c * where.step, where.index, where.step, where.index_step};
-      if (!end_plain(pass, first, sums, count * parts, error, stage, to)) return false;
+      if (!end_plain(pass, run_from(where, c), sums, count * parts, error, stage, to)) return false;
     }
   }
   return true;

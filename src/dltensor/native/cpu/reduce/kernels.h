@@ -27,6 +27,8 @@ struct Reducer {
   void (*each)(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
   void (*join)(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n);
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
+  // Results of n columns of few rows, without states in memory. Null for most bodies.
+  void (*columns)(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 };
 
 // n contiguous elements into the states of an exact sum, one for each part of a complex number, leaving far less in doubt than
@@ -55,6 +57,10 @@ struct FewKernels {
   // Rounds n sums, off by `margin` of them, divided by `divisor`, or the roots of that. False, with nothing that counts written, where
   // one is not decided.
   bool (*round_variances)(float* out, const double* sums, int64_t n, double divisor, bool root, double margin);
+  // Variances of n columns of float64 about their rounded means, at most 64, or the roots, rounded once: sums of squared_deviation()
+  // divided by `divisor`. Returns a bit for each column that is not decided, and where the rounding of the mean may show.
+  uint64_t (*rounded_variances)(double* out, const double* means, const void* a, int64_t row_bytes, int64_t rows, int64_t n,
+                                double divisor, bool root);
   // Products of n columns of float32, and of float64, in the order of reductions.h: at most 4096 rows.
   void (*column_products[2])(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 };

@@ -191,6 +191,7 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   pass->initial_type = -1;
   pass->counts = nullptr;
   pass->centers = nullptr;
+  pass->undecided = nullptr;
   return success;
 }
 
@@ -244,6 +245,13 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
     pass.counts = static_cast<const int64_t*>(counts.tensor.data);
   }
   if (choice.end == End::deviations) {
+    std::atomic<bool> undecided{false};
+    pass.undecided = &undecided;
+    if (takes_few(pass)) {
+      DLT_TRY(run_pass(pass));
+      if (!undecided) return success;
+    }
+    pass.undecided = nullptr;
     DLT_TRY(centers.allocate_for(out, choice.type));
     ReducePass first;
     status = prepare(&first, {reduce_sums, choice.type, End::mean}, choice.type, {&in, mask, nullptr}, type, axes,
@@ -295,6 +303,7 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
   pass.factor_width = 0;
   pass.counts = nullptr;
   pass.centers = nullptr;
+  pass.undecided = nullptr;
   pass.initial_type = -1;
   alignas(16) char states[36 * 16];
   const int parts = reducer.parts;

@@ -2,6 +2,8 @@
 // One pass over the elements of a reduction: its axes in the order of memory, and what ends its states. Internal to
 // this folder.
 #pragma once
+#include <atomic>
+
 #include "native/cpu/copy/cast_pipeline.h"
 #include "native/cpu/reduce/kernels.h"
 #include "native/cpu/runtime/kernels.h"
@@ -87,6 +89,9 @@ struct ReducePass {
   double correction;
   const int64_t* counts;  // of elements that the mask keeps, by `index`; null: reduced_count
   const double* centers;  // by `index`, the mean for each state
+  // Not null for deviations without centers, which few elements need not: set where a result is not decided, and all count for
+  // nothing.
+  std::atomic<bool>* undecided;
 };
 
 // Places of the states of consecutive results: their first element and mask, their place in C order, and the steps.

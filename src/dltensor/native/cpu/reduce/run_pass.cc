@@ -339,6 +339,7 @@ void run_task(void* context, int64_t number) {
       write_unit(pass, unit, results, &stage);
       continue;
     }
+    if (pass.undecided != nullptr) return pass.undecided->store(true, std::memory_order_relaxed);
     reduce_unit(work, unit, 0, pass.reduced_count, states, &stage);
     end_unit(work, unit, states, &stage);
   }
@@ -387,6 +388,8 @@ Status run_pass(const ReducePass& pass) {
     if (work.units >= 4 * threads) {
       const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
       work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
+    } else if (takes_few(pass)) {
+      work.units_per_task = ceil_divide(work.units, threads);
     } else {
       const bool ordered = reducer.members > 8;  // products in order: whole groups
       const int64_t parts = is_large ? smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads)

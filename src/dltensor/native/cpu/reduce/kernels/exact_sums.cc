@@ -216,61 +216,66 @@ bool round_means(float* out, const double* sums, int64_t n, double count) {
   return !unknown;
 }
 
-// c - a * b, rounded once.
-DLT_FN V rest_of(V c, V a, V b) {
-#if defined(__AVX512F__)
-  return V(_mm512_fnmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
-#elif defined(__FMA__)
-  return V(_mm256_fnmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
-#else
-  for (int j = 0; j < lanes; ++j) c[j] = fused(-a[j], b[j], c[j]);
-  return c;
-#endif
+// Of two rows the processor rounds the sums once, and halves them without an error that another rounding would not make.
+DLT_FN integers rounded_pair(V x, V y, double each, V* out) {
+  const V sum = x + y;
+  *out = sum * each + 0.0;
+  return size_of(sum) < 0x1p900;
+}
+// The sums of a register of columns, divided by `count` and rounded once, and which are known.
+template <class ROW>
+DLT_FN integers rounded_sum(ROW row, int64_t rows, double count, V* out) {
+  const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
+  const double each = 1 / count;
+  if (rows == 2 && is_power) return rounded_pair(row(0), row(1), each, out);
+  TwoSum local{row(0), V{}, V{}};  // sums of few elements are ties often: what is lost must be exact
+  for (int64_t r = 1; r < rows; ++r) local.deposit(row(r));
+  V above = local.above, below = local.below;
+  V margin;
+  if (is_power) {
+    margin = local.lost * 2 + size_of(below) * 0x1p-52;
+    margin = local.lost == 0 ? V{} : margin;
+  } else {  // as divide(); the quotient is off by two units in the last place at most, so that the remainder is exact
+    const V sum = above + below, part = sum - above, rest = (above - (sum - part)) + (below - part);
+    above = sum * each;
+    below = (rest_of(sum, above, V{} + count) + rest) * each;
+    margin = local.lost * 2 * each + size_of(below) * 0x1p-50;
+  }
+  const V up = above + (below + margin), down = above + (below - margin), size = size_of(up);
+  *out = (is_power ? up * each : up) + 0.0;
+  // Remainders, and quotients by a power of two, are exact in this range; infinities and NaN are added again.
+  integers known = (up == down) & (size < 0x1p900);
+  if (count != 1) known &= (size > 0x1p-900) | ((local.above == 0) & (local.below == 0) & (local.lost == 0));
+  return known;
 }
 
-// Sums of up to 64 columns of float64, divided by `count` and rounded once, and their states. Returns the columns that are not decided.
+// Sums of up to 64 columns of float64, divided by `count` and rounded once. Returns the columns that are not decided, whose states are
+// left.
 uint64_t rounded_columns(double* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
                          int64_t n, double count) {
   const auto row = [&](int64_t r) { return reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes); };
-  const V divisor = V{} + count;
-  const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
-  const double each = 1 / count;
   uint64_t unknown = 0;
   int64_t c = 0;
   for (; c + lanes <= n; c += lanes) {
-    TwoSum local{load(row(0) + c), V{}, V{}};
-    for (int64_t r = 1; r < rows; ++r) local.deposit(load(row(r) + c));
-    local.save_to(states + c, capacity);
-    V above = local.above, below = local.below, margin;
-    if (is_power) {
-      margin = local.lost * 2 + size_of(below) * 0x1p-52;
-      margin = local.lost == 0 ? V{} : margin;
-    } else {  // as divide()
-      const V sum = above + below, part = sum - above, rest = (above - (sum - part)) + (below - part);
-      above = sum / divisor;
-      below = (rest_of(sum, above, divisor) + rest) / divisor;
-      margin = local.lost * 2 / divisor + size_of(below) * 0x1p-50;
-    }
-    const V up = above + (below + margin), down = above + (below - margin), size = size_of(up);
-    save(out + c, (is_power ? up * each : up) + 0.0);
-    // Remainders, and quotients by a power of two, are exact in this range; infinities and NaN are added again.
-    integers known = (up == down) & (size < 0x1p900);
-    if (count != 1) known &= (size > 0x1p-900) | ((local.above == 0) & (local.below == 0) & (local.lost == 0));
-    for (int j = 0; j < lanes; ++j) unknown |= uint64_t(~known[j] & 1) << (c + j);
+    V rounded;
+    const integers known = rounded_sum([&](int64_t r) { return load(row(r) + c); }, rows, count, &rounded);
+    save(out + c, rounded);
+    unknown |= uint64_t(~bits_of(known) & all_lanes) << c;
   }
-  for (; c < n; ++c) {
+  if (c < n) unknown |= ~uint64_t(0) >> (64 - (n - c)) << c;
+  for (uint64_t left = unknown; left != 0; left &= left - 1) {
+    const int k = __builtin_ctzll(left);
     double local[words];
     exact_sums::start(local);
-    for (int64_t r = 0; r < rows; ++r) put(local, element<double>(row(r), c));
-    for (int m = 0; m < words; ++m) states[m * capacity + c] = local[m];
-    unknown |= uint64_t(1) << c;
+    for (int64_t r = 0; r < rows; ++r) put(local, element<double>(row(r), k));
+    for (int m = 0; m < words; ++m) states[m * capacity + k] = local[m];
   }
   return unknown;
 }
 
 template <class T>
 void column_products(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
-  constexpr int width = 16, ordered = reductions::product_lanes;
+  constexpr int width = 64, ordered = reductions::product_lanes;
   const int64_t used = rows < ordered ? rows : ordered;
   for (int64_t first = 0; first < n; first += width) {
     const int64_t m = n - first < width ? n - first : width;

@@ -388,11 +388,71 @@ bool round_variances(float* out, const double* sums, int64_t n, double divisor, 
   return round(out, sums, n, 1 / divisor, margin + 0x1p-50);
 }
 
+// One register of columns. `below` is what is lost of `above` to 2^-93 of it: 64 rows, each of two numbers.
+template <class LOAD>
+DLT_FN unsigned variances_of(V* out, V mean, int64_t rows, double divisor, bool root, LOAD at) {
+  V above{}, below{};
+  integers apart{};
+  for (int64_t r = 0; r < rows; ++r) {
+    const V x = at(r);
+    const Square square = square_of(x, mean);
+    const V sum = above + square.above, part = sum - above;
+    below += ((above - (sum - part)) + (square.above - part)) + square.below;
+    above = sum;
+    apart |= x != mean;
+  }
+  const V sum = above + below, low = below - (sum - above), by = V{} + divisor;
+  V value = sum / by, rest = (rest_of(sum, value, by) + low) / by;
+  integers known = (value > 0x1p-800) & (value < 0x1p900) &
+                   (size_of(mean) * 0x1p-24 * size_of(mean) * 0x1p-24 < value * (1 - 0x1p-50));
+  if (root) {
+    V square_root;
+    for (int j = 0; j < lanes; ++j) square_root[j] = __builtin_sqrt(value[j]);
+    rest = (rest_of(value, square_root, square_root) + rest) / (square_root + square_root);
+    value = square_root;
+  }
+  const V margin = value * 0x1p-88, up = value + (rest + margin), down = value + (rest - margin);
+  const integers equal = ~apart;  // all elements, to their mean
+  *out = V(integers(up) & ~equal);
+  known = (known & (up == down)) | equal;
+  return bits_of(known);
+}
+// Of two elements half their difference is the root, a tie of many.
+DLT_FN unsigned half_differences(V* out, V x, V y) {
+  const V apart = size_of(x - y);
+  *out = apart * 0.5;
+  return bits_of(apart < 0x1p900);
+}
+
+uint64_t rounded_variances(double* out, const double* means, const void* a, int64_t row_bytes, int64_t rows, int64_t n,
+                           double divisor, bool root) {
+  uint64_t unknown = 0;
+  const auto take = [&](int64_t c, int64_t count) {
+    const auto at = [&](int64_t r) {
+      V x{};
+      __builtin_memcpy(&x, static_cast<const char*>(a) + r * row_bytes + c * 8, size_t(count) * 8);
+      return x;
+    };
+    V mean{}, result;
+    __builtin_memcpy(&mean, means + c, size_t(count) * 8);
+    const bool is_half = root && rows == 2 && divisor == 2;
+    const unsigned known = is_half ? half_differences(&result, at(0), at(1))
+                                   : variances_of(&result, mean, rows, divisor, root, at);
+    unknown |= uint64_t(~known & all_lanes & ((1u << count) - 1)) << c;
+    __builtin_memcpy(out + c, &result, size_t(count) * 8);
+  };
+  int64_t c = 0;
+  for (; c + lanes <= n; c += lanes) take(c, lanes);
+  if (c < n) take(c, n - c);
+  return unknown;
+}
+
 }  // namespace
 
 void fill_moments(ReduceKernels* kernels) {
   kernels->few.column_deviations = column_deviations;
   kernels->few.round_variances = round_variances;
+  kernels->few.rounded_variances = rounded_variances;
   Reducer* const moments = kernels->reducers[reduce_moments];
   moments[type_float32] = {2 * words, 8, 1, -1, start_sums<2>, run_moments<1>, rows_moments, nullptr, merge_sums<2>, nullptr};
   moments[type_complex64] = {2 * words, 8, 2, -1, start_sums<2>, run_moments<2>, rows_moments, nullptr, merge_sums<2>, nullptr};

@@ -23,6 +23,31 @@ DLT_FN V load(const float* p) { return widened(p); }
 DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
 DLT_FN V size_of(V x) { return reinterpret_cast<V>(reinterpret_cast<integers>(x) & int64_t(~uint64_t(0) >> 1)); }
 
+// A bit for each lane that is true.
+constexpr unsigned all_lanes = (1u << lanes) - 1;
+DLT_FN unsigned bits_of(integers mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi64_mask(__m512i(mask));
+#elif defined(__AVX2__)
+  return unsigned(_mm256_movemask_pd(__m256d(mask)));
+#else
+  unsigned bits = 0;
+  for (int j = 0; j < lanes; ++j) bits |= unsigned(mask[j] & 1) << j;
+  return bits;
+#endif
+}
+// c - a * b, rounded once.
+DLT_FN V rest_of(V c, V a, V b) {
+#if defined(__AVX512F__)
+  return V(_mm512_fnmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
+#elif defined(__FMA__)
+  return V(_mm256_fnmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#else
+  for (int j = 0; j < lanes; ++j) c[j] = fused(-a[j], b[j], c[j]);
+  return c;
+#endif
+}
+
 // Sums in lanes with the errors of errors, as put() and join() of native/ops/reduce/exact_sums.h.
 struct TwoSum {
   V above, below, lost;
