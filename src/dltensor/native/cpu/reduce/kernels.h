@@ -28,7 +28,7 @@ struct Reducer {
   void (*join)(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n);
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
   // Results of n columns of few rows, without states in memory. Null for most bodies.
-  void (*columns)(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
+  void (*columns)(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) = nullptr;
 };
 
 // n contiguous elements into the states of an exact sum, one for each part of a complex number, leaving far less in doubt than
