@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from try_wheel import PLAIN, PRINTED, TOOLS, compare, readme
+from try_wheel import PLAIN, PRINTED, TOOLS, compare, first_program
 from wheels import BUILD_TOOLS, NOT_LIGHT, ask, built, find_pythons
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,8 +125,9 @@ def try_wheel(root, python, tag, name):
     if "/root/venv" not in inside(root, "/root/venv/bin/dltensor", "info"):
         sys.exit(f"chroots: {name}: dltensor info does not name its place")
     inside(root, *pip, "dltensor[numpy]")
-    program, expected = readme()
-    compare(f"{name}: the first program of README", inside(root, python, "-I", "-c", program), expected)
+    for page in ("README.md", "docs/reproducible-results.md"):  # the second prints a hash of results
+        program, expected = first_program(page)
+        compare(f"{name}: the first program of {page}", inside(root, python, "-I", "-c", program), expected)
     print(f"chroots: {name}: {wheels[0].name} runs the programs without and with NumPy", flush=True)
 
 

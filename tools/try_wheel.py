@@ -58,11 +58,11 @@ def compare(what, printed, expected):
         sys.exit(f"{what} printed\n{printed}\nexpected\n{expected}")
 
 
-def readme():
-    """Return the first program of README and what README says that it prints."""
-    found = re.search(r"^```python\n(.*?)^```\n```text\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)
+def first_program(page):
+    """Return the first program of a page and what the page says that it prints."""
+    found = re.search(r"^```python\n(.*?)^```\n```text\n(.*?)^```", (ROOT / page).read_text(), re.S | re.M)
     if found is None:
-        sys.exit("try_wheel: README has no program with its output")
+        sys.exit(f"try_wheel: {page} has no program with its output")
     return found[1], found[2]
 
 
@@ -89,7 +89,7 @@ def main(folder, part):
         size = wheel.stat().st_size / 2**20
         print(f"wheel: {wheel.name}, {count} files, {size:.1f} MiB; dltensor info and a program run without NumPy")
     elif part == "numpy":
-        program, expected = readme()
+        program, expected = first_program("README.md")
         compare("the first program of README", run(folder, "python", "-I", "-c", program), expected)
         print("wheel: with NumPy the first program of README prints what README says")
     else:

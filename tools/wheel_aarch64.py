@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 import wheels
-from try_wheel import PLAIN, PRINTED, compare, readme
+from try_wheel import PLAIN, PRINTED, compare, first_program
 from wheels import BUILD_TOOLS, DIST, NEWER_LIBRARY, OLDER_SYMBOLS, ROOT, SYSROOT_SUITE, TOOLS, WORK, run, tool
 
 MULTIARCH = "aarch64-linux-gnu"
@@ -210,7 +210,7 @@ def test():
         printed(bare, PLAIN.format(tools=()).replace("sys.prefix", repr(str(site)))),
         PRINTED,
     )
-    program, expected = readme()
+    program, expected = first_program("README.md")
     compare("the first program of README", printed(full, program), expected)
     print("wheel_aarch64: README's first program and one without NumPy print what they should", flush=True)
     run(
