@@ -70,6 +70,17 @@ int find_transposed(const StridedLoop* w) {
   return -1;
 }
 
+// Of moves: brings a long dimension beside the last one where those two have few elements, since a tile is of these two.
+void lengthen_tiles(StridedLoop* w) {
+  constexpr int64_t few = 128;
+  const int last = w->ndim - 1;
+  if (last < 2 || w->shape[last - 1] * w->shape[last] >= few) return;
+  int longest = last - 1;
+  for (int d = last - 2; d >= 0; --d)
+    if (w->shape[d] > w->shape[longest]) longest = d;
+  for (int d = longest; d < last - 1; ++d) swap_dims(w, d, d + 1);
+}
+
 // ---- one tile
 
 bool is_direct(const Operand& o, int64_t inner) { return o.pipeline.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
@@ -428,6 +439,7 @@ void run_strided(StridedLoop* loop_nest) noexcept {
   if (count == 0) return;
   int transposed = find_transposed(loop_nest);
   for (; transposed >= 0 && transposed < w.ndim - 2; ++transposed) swap_dims(loop_nest, transposed, transposed + 1);
+  if (transposed < 0 && w.loop == nullptr && w.real_loop == nullptr) lengthen_tiles(loop_nest);
 
   const TilingProblem problem = describe(w, transposed >= 0);
   Plan plan{&kernels(), loop_nest, problem.rows, problem.columns, choose_tiling(problem)};

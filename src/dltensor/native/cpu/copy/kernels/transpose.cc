@@ -2,6 +2,7 @@
 // Moving elements without reading their values: strided, transposed, interleaved, and with non-temporal stores.
 #include <string.h>
 
+#include <bit>
 #include <utility>
 
 #include "native/cpu/copy/kernels.h"
@@ -135,15 +136,37 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
   }
 }
 
+// Rows of H to 2 H bytes, as their first and their last H.
+template <size_t H>
+void short_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t bytes) {
+  const int64_t rest = bytes - int64_t(H);
+  for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
+    char first[H], last[H];
+    memcpy(first, from, H);
+    memcpy(last, from + rest, H);
+    memcpy(to, first, H);
+    memcpy(to + rest, last, H);
+  }
+}
+void copy_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t bytes) {
+  if (rows > 1 && bytes < 128) switch (std::bit_floor(uint64_t(bytes))) {
+      case 2: return short_rows<2>(to, to_row, from, from_row, rows, bytes);
+      case 4: return short_rows<4>(to, to_row, from, from_row, rows, bytes);
+      case 8: return short_rows<8>(to, to_row, from, from_row, rows, bytes);
+      case 16: return short_rows<16>(to, to_row, from, from_row, rows, bytes);
+      case 32: return short_rows<32>(to, to_row, from, from_row, rows, bytes);
+      case 64: return short_rows<64>(to, to_row, from, from_row, rows, bytes);
+      default: break;
+    }
+  for (int64_t r = 0; r < rows; ++r) memcpy(to + r * to_row, from + r * from_row, size_t(bytes));
+}
+
 template <int W>
 void move(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column, int64_t rows,
           int64_t columns) {
   using U = typename unit<W>::type;
   if (to_column != W) return any<U>(to, to_row, to_column, from, from_row, from_column, rows, columns);
-  if (from_column == W) {
-    for (int64_t r = 0; r < rows; ++r) memcpy(to + r * to_row, from + r * from_row, size_t(columns * W));
-    return;
-  }
+  if (from_column == W) return copy_rows(to, to_row, from, from_row, rows, columns * W);
   if (from_row == W && rows > 1) {
     if (rows == 3 && from_column == 3 * W) return split<U, 3>(to, to_row, from, columns);
     if (rows == 2 && from_column == 2 * W) return split<U, 2>(to, to_row, from, columns);
