@@ -23,7 +23,7 @@ inline constexpr bool is_real_float = is_same<T, float>::value || is_same<T, dou
 // The type that a value is computed in: the type itself, float for small floats, int32 for small integers and bool.
 template <class T>
 DLT_FN auto widened(T v) {
-  if constexpr (is_same<T, boolean>::value) return uint8_t(v.bits != 0);
+  if constexpr (is_same<T, boolean>::value) return int8_t(v.bits != 0);  // signed: g++ makes vectors of it
   else if constexpr (is_small_float<T>) return to_float(v);
   else if constexpr (is_small_int<T>) return to_int(v);
   else return v;

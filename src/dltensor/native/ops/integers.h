@@ -50,17 +50,15 @@ DLT_FN T clamp_float(F value) {
                         ? F(range<T>::highest)
                         : F(range<T>::highest & T(~((uint64_t(1) << (digits > places ? digits - places : 0)) - 1)));
   constexpr F bottom = F(range<T>::lowest);
-  // The lower bound of an unsigned type is what a NaN becomes: one comparison less.
-  const F above = range<T>::is_signed ? (value < bottom   ? bottom
-                                         : value == value ? value
-                                                          : F(0))
-                                      : (value > F(0) ? value : F(0));
-  const F inside = above > top ? top : above;
+  // Selections apart from each other, in the order of the operands of minimum and maximum instructions: g++ makes vectors of them.
+  const F above = value > bottom ? value : bottom;  // NaN becomes the lower bound, which is 0 of unsigned types
+  const F inside = above < top ? above : top;
   T converted;
   if constexpr (sizeof(T) < 4) converted = T(int32_t(inside));
   else converted = T(inside);
-  if constexpr (digits <= places) return converted;
-  else return value > top ? range<T>::highest : converted;
+  if constexpr (digits > places) converted = value > top ? range<T>::highest : converted;
+  if constexpr (range<T>::is_signed) converted = value == value ? converted : T(0);
+  return converted;
 }
 
 // The double nearest to `value`, or, where there is none, the neighbour whose last bit is 1: rounding that to fewer
