@@ -1114,7 +1114,7 @@ def test_long_sums_of_zeros_and_specials_of_float64(n):
 
 
 @pytest.mark.parametrize("name", ["var", "std", "mean", "sum", "prod", "max", "min"])
-@pytest.mark.parametrize("rows", [1, 2, 3, 7, 64, 65])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 64, 65, 300, 513])
 def test_few_rows_have_the_bits_of_each_column_alone(name, rows):
     random = np.random.default_rng(rows)
     far = random.choice([0.0, 1e9, 1e16], size=(1, 37))

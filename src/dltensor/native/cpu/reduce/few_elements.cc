@@ -10,7 +10,7 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 2048;
+constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 2048, most_wide = 512;
 
 bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
@@ -236,7 +236,10 @@ bool takes_few(const ReducePass& pass) {
   const bool is_wide = pass.type == type_float64;
   if (is_wide && !is_product(pass) && !is_extreme(pass) && pass.result != type_float64) return false;
   if (sums_in_place(pass)) return pass.reduced_count <= most_in_place;
-  const int64_t most = is_product(pass) || (pass.turns && !is_wide) ? most_of_rows : most_elements;
+  const bool is_wide_sum = is_wide && (is_exact_sum(pass) || is_wide_variance(pass));
+  const int64_t most = is_wide_sum && !pass.turns                                    ? most_wide
+                       : is_wide_sum || is_product(pass) || (pass.turns && !is_wide) ? most_of_rows
+                                                                                     : most_elements;
   return pass.reduced_count <= most && (pass.turns || pass.pipeline.count == 0 ||
                                         (pass.pipeline.count == 1 && pass.kept[pass.kept_ndim - 1].step.in == pass.in_width));
 }

@@ -222,14 +222,35 @@ DLT_FN integers rounded_pair(V x, V y, double each, V* out) {
   *out = sum * each + 0.0;
   return size_of(sum) < 0x1p900;
 }
-// The sums of a register of columns, divided by `count` and rounded once, and which are known.
-template <class ROW>
-DLT_FN integers rounded_sum(ROW row, int64_t rows, double count, V* out) {
+// The sums of K registers of columns. EXACT: what is lost is exact, as sums of few elements are ties often; else it is bounded.
+template <bool EXACT, int K>
+DLT_FN void add_rows(TwoSum (&local)[K], const char* a, int64_t row_bytes, int64_t rows) {
+  const Fused by;
+  V above[K], below[K], lost[K];
+  for (int k = 0; k < K; ++k) {
+    above[k] = load(reinterpret_cast<const double*>(a) + k * lanes);
+    below[k] = lost[k] = V{};
+  }
+  for (int64_t r = 1; r < rows; ++r)
+    for (int k = 0; k < K; ++k) {
+      const V x = load(reinterpret_cast<const double*>(a + r * row_bytes) + k * lanes), sum = above[k] + x;
+      const V part = by.minus(sum, above[k]), error = by.plus(above[k] - by.minus(sum, part), x - part);
+      const V rest = by.plus(below[k], error);
+      above[k] = sum;
+      if constexpr (EXACT) {
+        const V share = rest - below[k];
+        lost[k] += size_of(by.plus(below[k] - by.minus(rest, share), error - share));
+      } else {
+        lost[k] += size_of(error);
+      }
+      below[k] = rest;
+    }
+  for (int k = 0; k < K; ++k) local[k] = {above[k], below[k], EXACT ? lost[k] : lost[k] * (double(rows) * 0x1p-53)};
+}
+// A register of sums, divided by `count` and rounded once, and which are known.
+DLT_FN integers rounded(const TwoSum& local, double count, V* out) {
   const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
   const double each = 1 / count;
-  if (rows == 2 && is_power) return rounded_pair(row(0), row(1), each, out);
-  TwoSum local{row(0), V{}, V{}};  // sums of few elements are ties often: what is lost must be exact
-  for (int64_t r = 1; r < rows; ++r) local.deposit(row(r));
   V above = local.above, below = local.below;
   V margin;
   if (is_power) {
@@ -248,6 +269,25 @@ DLT_FN integers rounded_sum(ROW row, int64_t rows, double count, V* out) {
   if (count != 1) known &= (size > 0x1p-900) | ((local.above == 0) & (local.below == 0) & (local.lost == 0));
   return known;
 }
+// K registers of columns. Returns a bit for each column that is not decided.
+template <int K>
+DLT_FN uint64_t rounded_registers(double* out, const char* a, int64_t row_bytes, int64_t rows, double count) {
+  const bool is_pair = rows == 2 && (count == 1 || count == 2);
+  TwoSum local[K];
+  if (!is_pair && rows < 32) add_rows<true>(local, a, row_bytes, rows);
+  else if (!is_pair) add_rows<false>(local, a, row_bytes, rows);
+  uint64_t unknown = 0;
+  for (int k = 0; k < K; ++k) {
+    const auto* const first = reinterpret_cast<const double*>(a) + k * lanes;
+    V results;
+    const integers known = is_pair ? rounded_pair(load(first), load(reinterpret_cast<const double*>(a + row_bytes) + k * lanes),
+                                                  1 / count, &results)
+                                   : rounded(local[k], count, &results);
+    save(out + k * lanes, results);
+    unknown |= uint64_t(~bits_of(known) & all_lanes) << (k * lanes);
+  }
+  return unknown;
+}
 
 // Sums of up to 64 columns of float64, divided by `count` and rounded once. Returns the columns that are not decided, whose states are
 // left.
@@ -256,12 +296,11 @@ uint64_t rounded_columns(double* out, double* states, int64_t capacity, const vo
   const auto row = [&](int64_t r) { return reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes); };
   uint64_t unknown = 0;
   int64_t c = 0;
-  for (; c + lanes <= n; c += lanes) {
-    V rounded;
-    const integers known = rounded_sum([&](int64_t r) { return load(row(r) + c); }, rows, count, &rounded);
-    save(out + c, rounded);
-    unknown |= uint64_t(~bits_of(known) & all_lanes) << c;
-  }
+  constexpr int together = register_bytes == 64 ? 4 : 2;  // as many streams of memory, and registers
+  for (; c + together * lanes <= n; c += together * lanes)
+    unknown |= rounded_registers<together>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
+  for (; c + lanes <= n; c += lanes)
+    unknown |= rounded_registers<1>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
   if (c < n) unknown |= ~uint64_t(0) >> (64 - (n - c)) << c;
   for (uint64_t left = unknown; left != 0; left &= left - 1) {
     const int k = __builtin_ctzll(left);

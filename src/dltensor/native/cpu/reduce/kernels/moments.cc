@@ -388,7 +388,7 @@ bool round_variances(float* out, const double* sums, int64_t n, double divisor, 
   return round(out, sums, n, 1 / divisor, margin + 0x1p-50);
 }
 
-// One register of columns. `below` is what is lost of `above` to 2^-93 of it: 64 rows, each of two numbers.
+// One register of columns. `below` is what is lost of `above`, and off by less than rows^2 2^-105 of it.
 template <class LOAD>
 DLT_FN unsigned variances_of(V* out, V mean, int64_t rows, double divisor, bool root, LOAD at) {
   V above{}, below{};
@@ -411,7 +411,8 @@ DLT_FN unsigned variances_of(V* out, V mean, int64_t rows, double divisor, bool 
     rest = (rest_of(value, square_root, square_root) + rest) / (square_root + square_root);
     value = square_root;
   }
-  const V margin = value * 0x1p-88, up = value + (rest + margin), down = value + (rest - margin);
+  const V margin = value * (double(rows) * double(rows) * 0x1p-103), up = value + (rest + margin),
+          down = value + (rest - margin);
   const integers equal = ~apart;  // all elements, to their mean
   *out = V(integers(up) & ~equal);
   known = (known & (up == down)) | equal;
