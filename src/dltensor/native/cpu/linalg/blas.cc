@@ -27,6 +27,9 @@ struct Blas {
   void (*zgemm)(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
 };
 
+// Multiplications from which a call of the BLAS pays.
+constexpr int64_t least_work = 1 << 18;
+
 Blas found;
 std::atomic<const Blas*> in_use{nullptr};
 
@@ -130,8 +133,8 @@ bool set_blas(const char* path) noexcept {
 }
 
 bool prefers_blas(const Product& p) noexcept {
-  if (p.type == type_complex64 || p.type == type_complex128) return has_blas();
-  return (p.type == type_float32 || p.type == type_float64) && p.work() >= kernels().linalg->blas_work && has_blas();
+  const bool is_float = type_table[p.type].kind == Kind::real || type_table[p.type].kind == Kind::complex;
+  return is_float && p.work() >= least_work && has_blas();
 }
 
 bool multiply_blas(const Product& p) noexcept {

@@ -7,7 +7,8 @@
 namespace dlt {
 
 // c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous
-// elements. `fresh` writes instead of adding.
+// elements. `fresh` writes instead of adding. An element of a @ b is one chain of fused multiply-adds, from 0 in the order of
+// the depth; one of a complex dtype has four, of the products of parts.
 typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
                           int64_t rows, int64_t columns, int64_t depth, bool fresh);
 
@@ -76,7 +77,6 @@ struct LinalgKernels {
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];
   NormLoops norms[2];  // float32, float64
-  int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than these loops
 };
 
 }  // namespace dlt

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block of b is packed as panels: as many columns as the kernel keeps sums of in registers. Panels stream from L2,
 // which holds the block, while the matching rows of a stay in L1. Panels are deep because each call of the kernel pays
-// the same for reading and writing c. Pieces of c are then computed from them in any order.
+// the same for reading and writing c. Pieces of c are then computed from them in any order. Element by element, every
+// depth_step terms are one chain of the kernel, and chains are added in order: the bits depend on the depth alone.
 #include "native/cpu/linalg/packing.h"
+
+#include <string.h>
 
 #include <atomic>
 
@@ -16,7 +19,7 @@ namespace dlt {
 namespace {
 
 // The part of b that is packed at a time; the part of that which one call of the kernel reads; rows of c that the kernel takes without a
-// rest.
+// rest. The depth of a block is a multiple of depth_step.
 constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
 constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
 // The part of a, or of a panel of c, that a piece has: where rows are short, a piece costs more than its products.
@@ -26,8 +29,9 @@ constexpr int64_t piece_bytes = 48 << 10;
 constexpr int64_t rows_to_pack_for = 64;
 // Rows of a thread's only piece.
 constexpr int64_t most_rows_of_a_panel = 128;
-// The largest c of which parts of the depth have sums of their own, and these parts.
+// The largest c of which threads compute parts of the depth; these parts; the sums of their chains at a time.
 constexpr int64_t most_rows_of_parts = 128, most_row_bytes_of_parts = 512, least_depth_of_part = 1024, most_parts = 16;
+constexpr int64_t bytes_of_parts = 1 << 20;
 // Bytes between the columns of a transposed a up to which the kernel reads it where it is: a multiple of this, of which
 // many columns share a set of the cache, is slower than packing.
 constexpr int64_t most_pitch = 1024;
@@ -101,8 +105,8 @@ void multiply_piece(Panels& panels, int64_t index) {
     }
     for (int64_t panel = first; panel < end; ++panel) {
       const Matrix c = p.c.part(row, panels.column + panel * panels.width, rows, panels.columns_of(panel));
-      p.kernel(c.data, c.row, a.data, a.row, a.column, panels.at(slot, step, panel), c.columns * p.width, rows, c.columns,
-               depth, k == 0 && !p.add);
+      p.kernel(c.data + k / depth_step * p.chain_step, c.row, a.data, a.row, a.column, panels.at(slot, step, panel),
+               c.columns * p.width, rows, c.columns, depth, !p.add && (k == 0 || p.chain_step != 0));
     }
   }
   if (memory != nullptr) release(memory);
@@ -141,7 +145,7 @@ void multiply_columns(Columns& all, int64_t index) {
 
 Status multiply_blocks(const Product& p, int64_t threads) {
   const int64_t columns = smaller(block_row_bytes / p.width, p.c.columns),
-                depth = smaller(block_bytes / columns / p.width, p.a.columns);
+                depth = smaller(block_bytes / columns / p.width / depth_step * depth_step, p.a.columns);
   Panels panels{&p};
   panels.most_bytes = size_t(depth * columns * p.width);
   panels.width = panel_bytes / p.width;
@@ -187,48 +191,62 @@ Status multiply_blocks(const Product& p, int64_t threads) {
   return panels.failed.load() ? no_temporary() : success;
 }
 
-// A small c that sums many products: each part of the depth has sums of its own, which are added in order. How many there
-// are follows from the shapes alone, and so do the bits.
+// A small c that sums many products: threads compute parts of the depth, whose chains are kept apart and added in order.
 struct Parts {
   const Product* p;
-  int64_t depth;  // of a part
-  char* memory;  // for the sums of all but the first
-  int64_t bytes;  // of these sums
+  int64_t first, end, depth;  // the terms that are computed at once; those of a part
+  int64_t bytes;  // of the sums of a chain
+  char* sums;  // null: they are added to c at once
   std::atomic<bool> failed{false};
-
-  Matrix sums(int64_t index) const {
-    const int64_t row = p->c.columns * p->width;
-    return index == 0 ? p->c : Matrix{memory + (index - 1) * bytes, p->c.rows, p->c.columns, row, p->width};
-  }
 };
 
 void multiply_part(Parts& parts, int64_t index) {
   Product p = *parts.p;
-  const int64_t k = index * parts.depth, depth = smaller(parts.depth, p.a.columns - k);
+  const int64_t k = parts.first + index * parts.depth, depth = smaller(parts.depth, parts.end - k);
   p.a = p.a.part(0, k, p.a.rows, depth);
   p.b = p.b.part(k, 0, depth, p.b.columns);
-  p.c = parts.sums(index);
-  p.add = p.add && index == 0;
+  p.add = p.add || k > 0;
+  if (parts.sums != nullptr) {
+    p.c = {parts.sums + index * (parts.depth / depth_step) * parts.bytes, p.c.rows, p.c.columns, p.c.columns * p.width,
+           p.width};
+    p.chain_step = parts.bytes;
+    p.add = false;
+  }
   if (!multiply_blocks(p, 1).ok()) parts.failed.store(true);
 }
 
-Status multiply_parts(const Product& p, int64_t count, bool shared) {
-  Parts parts{&p, ceil_divide(ceil_divide(p.a.columns, count), depth_step) * depth_step, nullptr,
-              p.c.rows * p.c.columns * p.width};
-  count = ceil_divide(p.a.columns, parts.depth);
+// c = the sums of the first chain + those of the second + ...
+void add_chains(const Parts& parts) {
+  const Product& p = *parts.p;
+  const loop_t add = find_loop(op_add, p.type);
+  const bool is_contiguous = p.c.row == p.c.columns * p.width;
+  const int64_t rows = is_contiguous ? 1 : p.c.rows, columns = is_contiguous ? p.c.rows * p.c.columns : p.c.columns;
+  const int64_t count = ceil_divide(parts.end - parts.first, depth_step);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t r = 0; r < rows; ++r) {
+      char* const c = p.c.data + r * p.c.row;
+      const char* const sums = parts.sums + i * parts.bytes + r * p.c.columns * p.width;
+      if (i == 0 && parts.first == 0 && !p.add) memcpy(c, sums, size_t(columns * p.width));
+      else add(c, c, sums, nullptr, columns, 0);
+    }
+}
+
+Status multiply_parts(const Product& p, bool shared) {
+  const int64_t depth = p.a.columns, bytes = p.c.rows * p.c.columns * p.width;
+  const int64_t at_once = smaller(larger(bytes_of_parts / bytes, most_parts) * depth_step, depth);
+  const int64_t count = smaller(at_once / least_depth_of_part, most_parts);
+  Parts parts{&p, 0, 0, ceil_divide(ceil_divide(at_once, count), depth_step) * depth_step, bytes, nullptr};
   BlockRef memory;
-  DLT_TRY(allocate(size_t((count - 1) * parts.bytes), &memory));
-  parts.memory = static_cast<char*>(memory.block->data);
-  parallel_if(shared, count, [&](int64_t i) { multiply_part(parts, i); });
-  if (parts.failed.load()) return no_temporary();
-  int64_t shape[4], strides[4];
-  const DLTensor c = tensor_of(p.c, p.type, shape, strides);
-  for (int64_t i = 1; i < count; ++i) {
-    const DLTensor sums = tensor_of(parts.sums(i), p.type, shape + 2, strides + 2);
-    const DLTensor* operands[] = {&c, &sums};
-    DLT_TRY(run(op_add, 0, p.type, operands, c, 0));
+  if (shared) {
+    DLT_TRY(allocate(size_t(ceil_divide(at_once, depth_step) * bytes), &memory));
+    parts.sums = static_cast<char*>(memory.block->data);
   }
-  return success;
+  for (; parts.first < depth && !parts.failed.load(); parts.first += at_once) {
+    parts.end = smaller(parts.first + at_once, depth);
+    parallel_if(shared, ceil_divide(parts.end - parts.first, parts.depth), [&](int64_t i) { multiply_part(parts, i); });
+    if (shared) add_chains(parts);
+  }
+  return parts.failed.load() ? no_temporary() : success;
 }
 
 }  // namespace
@@ -236,8 +254,7 @@ Status multiply_parts(const Product& p, int64_t count, bool shared) {
 Status multiply_panels(const Product& p) noexcept {
   const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
   const bool few = p.c.rows <= most_rows_of_parts && p.c.columns * p.width <= most_row_bytes_of_parts;
-  const int64_t parts = few ? smaller(p.a.columns / least_depth_of_part, most_parts) : 1;
-  return parts > 1 ? multiply_parts(p, parts, threads > 1) : multiply_blocks(p, threads);
+  return few && p.a.columns >= 2 * least_depth_of_part ? multiply_parts(p, threads > 1) : multiply_blocks(p, threads);
 }
 
 }  // namespace dlt

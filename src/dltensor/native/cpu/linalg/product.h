@@ -24,6 +24,8 @@ struct Product {
   int64_t width;  // of an element of `type`
   Matrix c{}, a{}, b{};
   bool add = false;
+  // If not 0, each chain of the depth has sums of its own, so many bytes after those of the one before.
+  int64_t chain_step = 0;
   // For c of one column: each row is multiplied by a vector of its own, so many bytes after the one before; 0 is one for all.
   int64_t b_step = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of a matrix and a vector, of up to a block of terms for each element of the result. How larger ones are split is
-// decided in gemv.cc of the folder above. Sums use FMA where the processor has it: results are not bit-exact across levels.
+// decided in gemv.cc of the folder above.
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #else
@@ -19,39 +19,82 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-// An element of the result has several partial sums. Term k is added to number k % partial_sums, and at the end the upper
-// half of them is added to the lower half until one is left. This order is the same for rows and columns, so that the bits
-// do not depend on how the matrix lies. A complex element has P = 2 parts and two such sets: of re * re and im * im, and of
-// im * re and re * im.
-// Registers of partial sums of a set: fewer wait for additions, more are slower to join.
-template <int P>
-constexpr int chains = 2 / P;
+// An element of the result has several partial sums, as many for every instruction set. Term k is added to number
+// k % partial_sums by a fused multiply-add, and at the end the upper half of them is added to the lower half until one is
+// left. This order is the same for rows and columns, so that the bits do not depend on how the matrix lies. A complex element
+// has P = 2 parts and two such sets: of re * re and im * im, and of im * re and re * im.
+// Bytes of the partial sums of an element, in two registers of 64 bytes: with one, sums wait for each other.
+constexpr int sums_bytes = 128;
 template <class T, int P>
-constexpr int partial_sums = chains<P> * pack<T>::lanes / P;
+constexpr int partial_sums = sums_bytes / P / int(sizeof(T)) / P;
+// Registers of a set.
+template <int P>
+constexpr int chains = sums_bytes / P / register_bytes;
+// Rows whose sums fit the registers.
+#if defined(__aarch64__)
+constexpr int most_rows = 3;
+#else
+constexpr int most_rows = register_bytes == 64 ? 4 : register_bytes == 32 ? 3 : 1;
+#endif
 
+// Calls a function with the constants 0 ... N - 1, so that arrays which it indexes stay in registers.
+template <class F, int... I>
+DLT_FN void each(const F& function, std::integer_sequence<int, I...>) {
+  (function(std::integral_constant<int, I>{}), ...);
+}
+template <int N, class F>
+DLT_FN void each(const F& function) {
+  each(function, std::make_integer_sequence<int, N>());
+}
+
+// The sum of N registers, the upper half of them added to the lower half until one is left.
+template <int N, class V>
+DLT_FN V halved(V* v) {
+  if constexpr (N == 1) return v[0];
+  else {
+    each<N / 2>([&](int i) __attribute__((always_inline)) { v[i] = v[i] + v[i + N / 2]; });
+    return halved<N / 2>(v);
+  }
+}
+
+// Lanes without bit By: sums of pairs of lanes of a, which differ by that bit; lanes with it: of b.
 template <int By, class V, int... I>
-DLT_FN V exchanged(V v, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(v, v, (I ^ By)...);
-}
-template <class T, int By>
-DLT_FN typename pack<T>::type exchanged(typename pack<T>::type v) {
-  return exchanged<By>(v, std::make_integer_sequence<int, pack<T>::lanes>());
+DLT_FN V merged(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return __builtin_shufflevector(a, b, ((I & By) != 0 ? I + n : I)...) +
+         __builtin_shufflevector(a, b, ((I & By) != 0 ? (I ^ By) + n : I ^ By)...);
 }
 
-// The lanes 0 to P - 1 of the result: sums of the lanes with an equal remainder by P.
-template <class T, int P, int Half = pack<T>::lanes / 2>
-DLT_FN typename pack<T>::type joined(typename pack<T>::type v) {
-  if constexpr (Half < P) return v;
-  else return joined<T, P, Half / 2>(v + exchanged<T, Half>(v));
+// Adds the lanes with an equal remainder by P of each of N registers, of two registers at a time. Register i then has them in
+// lanes that place_of() names.
+template <class T, int P, int N, int Half = pack<T>::lanes / 2>
+DLT_FN void join(typename pack<T>::type* v) {
+  if constexpr (Half >= P) {
+    each<(N + 1) / 2>([&](int i) __attribute__((always_inline)) {
+      if (2 * i + 1 < N) v[i] = merged<Half>(v[2 * i], v[2 * i + 1], std::make_integer_sequence<int, pack<T>::lanes>());
+      else v[i] = v[2 * i] + exchanged<T, Half>(v[2 * i]);
+    });
+    join<T, P, (N + 1) / 2, Half / 2>(v);
+  }
+}
+struct Place {
+  int number, lane;
+};
+template <class T, int P>
+constexpr Place place_of(int i) {
+  Place place{i, 0};
+  for (int half = pack<T>::lanes / 2; half >= P; half /= 2, place.number /= 2) place.lane += place.number % 2 * half;
+  return place;
 }
 
-template <class T, int P, class V>
-DLT_FN void store(char* to, const V* sums) {
+// A sum of 0 is +0, however many lanes had no term.
+template <class T, int P>
+DLT_FN void store(char* to, const T (&sums)[P][P]) {
   if constexpr (P == 1) {
-    *reinterpret_cast<loose_t<T>*>(to) = sums[0][0];
+    *reinterpret_cast<loose_t<T>*>(to) = T(sums[0][0] + T{});
   } else {
-    reinterpret_cast<loose_t<T>*>(to)[0] = sums[0][0] - sums[0][1];
-    reinterpret_cast<loose_t<T>*>(to)[1] = sums[1][0] + sums[1][1];
+    reinterpret_cast<loose_t<T>*>(to)[0] = sums[0][0] - sums[0][1] + T{};
+    reinterpret_cast<loose_t<T>*>(to)[1] = sums[1][0] + sums[1][1] + T{};
   }
 }
 
@@ -77,7 +120,7 @@ void dot_rows(const Rows& f) {
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
     for (int p = 0; p < P; ++p)
-#pragma GCC unroll 2
+#pragma GCC unroll 8
       for (int u = 0; u < chains<P>; ++u) sums[r][p][u] = V{};
   const char *m = f.m, *v = f.v;
   int64_t left = f.depth * P;
@@ -94,10 +137,9 @@ void dot_rows(const Rows& f) {
       for (int p = 0; p < P; ++p) sums[r][p][u] = sums[r][p][u] + x * y[p];
     }
   };
-  // The other lanes keep their sums, also one of -0.
+  // 0 is added to the other lanes.
   const auto add_last = [&](int u) __attribute__((always_inline)) {
     const int count = int(left);
-    const auto inside = first_lanes<T>(count);
     V y[P];
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
@@ -107,33 +149,33 @@ void dot_rows(const Rows& f) {
       }
       const V x = load_part<T>(m + r * f.row + u * register_bytes, count);
 #pragma GCC unroll 2
-      for (int p = 0; p < P; ++p) sums[r][p][u] = inside ? sums[r][p][u] + x * y[p] : sums[r][p][u];
+      for (int p = 0; p < P; ++p) sums[r][p][u] = sums[r][p][u] + x * y[p];
     }
   };
 #pragma GCC unroll 1
-  for (; left >= chains<P> * lanes;
-       left -= chains<P> * lanes, m += chains<P> * register_bytes, v += chains<P> * register_bytes) {
-    add(0);
-    if constexpr (chains<P> == 2) add(1);
-  }
-  if (chains<P> == 2 && left >= lanes) {
-    add(0);
-    left -= lanes;
-    if (left > 0) add_last(chains<P> - 1);
-  } else if (left > 0) {
-    add_last(0);
-  }
-#pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
-    V all[P];
-#pragma GCC unroll 2
-    for (int p = 0; p < P; ++p) {
-      V sum = sums[r][p][0];
-      if constexpr (chains<P> == 2) sum = sum + sums[r][p][1];
-      all[p] = joined<T, P>(sum);
+  for (; left >= chains<P> * lanes; left -= chains<P> * lanes, m += chains<P> * register_bytes, v += chains<P> * register_bytes)
+    each<chains<P>>(add);
+  each<chains<P>>([&](int u) __attribute__((always_inline)) {
+    if (left >= lanes) {
+      add(u);
+      left -= lanes;
+    } else if (left > 0) {
+      add_last(u);
+      left = 0;
     }
-    store<T, P>(f.c + r * f.c_step, all);
-  }
+  });
+  V all[R * P];
+  each<R * P>([&](int i) __attribute__((always_inline)) { all[i] = halved<chains<P>>(sums[i / P][i % P]); });
+  join<T, P, R * P>(all);
+  each<R>([&](auto r) __attribute__((always_inline)) {
+    T parts[P][P];
+    each<P * P>([&](auto i) __attribute__((always_inline)) {
+      constexpr int p = decltype(i)::value / P, q = decltype(i)::value % P;
+      constexpr Place place = place_of<T, P>(decltype(r)::value * P + p);
+      parts[p][q] = all[place.number][place.lane + q];
+    });
+    store<T, P>(f.c + r * f.c_step, parts);
+  });
 }
 
 template <class T, int P>
@@ -143,12 +185,12 @@ void all_rows(Rows f, int64_t rows) {
     f.m += by * f.row;
     f.v += by * f.v_row;
   };
-  if (f.v_row != 0) {
-    for (; rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, false>(f);
-  } else {
-    for (; rows >= 4; rows -= 4, advance(4)) dot_rows<T, P, 4, true>(f);
+  if constexpr (most_rows >= 2) {
+    if (f.v_row != 0)
+      for (; rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, false>(f);
+    for (; rows >= most_rows; rows -= most_rows, advance(most_rows)) dot_rows<T, P, most_rows, true>(f);
+    for (; rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, true>(f);
   }
-  for (; f.v_row == 0 && rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, true>(f);
   for (; rows >= 1; rows -= 1, advance(1)) dot_rows<T, P, 1, true>(f);
 }
 
@@ -163,22 +205,17 @@ constexpr int column_sums = std::is_integral_v<T> ? 1 : partial_sums<T, P>;
 template <class T, int P>
 constexpr int64_t strip_bytes = column_sums<T, P> == 1 || column_sums<T, P> * P > 8 ? 1024 : 2048;
 
-template <class V, int... I>
-DLT_FN V alternate(V even, V odd, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(even, odd, (I % 2 == 0 ? I : I + int(sizeof...(I)))...);
-}
 // An element of the vector in all lanes; of a complex one the two orders of its parts.
 template <class T, int P>
 DLT_FN void spread(typename pack<T>::type* x, const char* v) {
   using V = typename pack<T>::type;
-  constexpr std::make_integer_sequence<int, pack<T>::lanes> order{};
   const V first = read_at<T>(v, 0) - V{};  // a sum with 0 would change -0
   if constexpr (P == 1) {
     x[0] = first;
   } else {
     const V second = read_at<T>(v, 1) - V{};
-    x[0] = alternate(first, second, order);
-    x[1] = alternate(second, first, order);
+    x[0] = alternate<T>(first, second);
+    x[1] = alternate<T>(second, first);
   }
 }
 
@@ -267,7 +304,7 @@ void short_columns(char* c, const char* m, int64_t column, const char* v, int64_
 #pragma GCC unroll 2
   for (int w = 0; w < W; ++w) {
     if (P == 1 && c_step == sizeof(T)) {
-      *reinterpret_cast<typename pack<T>::loose*>(c + w * register_bytes) = all.sums[0][w];
+      *reinterpret_cast<typename pack<T>::loose*>(c + w * register_bytes) = all.sums[0][w] + typename pack<T>::type{};
       continue;
     }
     for (int i = 0; i < elements; ++i) {
@@ -321,15 +358,10 @@ void all_columns(char* c, const char* m, int64_t column, const char* v, int64_t 
     for (int64_t half = sets / 2; half > 0; half /= 2)
       for (int64_t j = 0; j < half && j + half < depth; ++j)
         for (int p = 0; p < P; ++p) add_sums<T>(set(j) + p * strip_bytes<T, P>, set(j + half) + p * strip_bytes<T, P>, n);
-    // Sums without a term are 0: only the sign of a zero could tell.
-    const T none = T{};
     for (int64_t i = 0; i < here; ++i) {
-      T all[P][2];
+      T all[P][P];
       for (int p = 0; p < P; ++p)
-        for (int q = 0; q < P; ++q) {
-          const T s = read_at<T>(sums + p * strip_bytes<T, P>, i * P + q);
-          all[p][q] = depth < sets ? T(s + none) : s;
-        }
+        for (int q = 0; q < P; ++q) all[p][q] = read_at<T>(sums + p * strip_bytes<T, P>, i * P + q);
       store<T, P>(c + i * c_step, all);
     }
   }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first lanes of a register, in memory and in comparisons, for the ends of rows.
+// The first lanes of a register in memory, for the ends of rows.
 #pragma once
 #include <string.h>
-
-#include <type_traits>
-#include <utility>
 
 #include "native/cpu/runtime/kernels/registers.h"
 
@@ -70,20 +67,6 @@ DLT_FN void save_part(char* to, typename pack<T>::type v, int count) {
 #else
   copy_part(to, reinterpret_cast<const char*>(&v), count * int(sizeof(T)));
 #endif
-}
-
-template <class T, int... I>
-DLT_FN auto first_lanes(int count, std::integer_sequence<int, I...>) {
-  const typename pack<T>::type none{};
-  typedef decltype(none < none) Mask;
-  using Lane = std::remove_cvref_t<decltype(std::declval<Mask&>()[0])>;
-  const Mask index = {I...};
-  return index < Mask{} + Lane(count);
-}
-// A comparison that is true in the first `count` lanes.
-template <class T>
-DLT_FN auto first_lanes(int count) {
-  return first_lanes<T>(count, std::make_integer_sequence<int, pack<T>::lanes>());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices that fit the caches: blocks of rows by registers of columns. Tiling, packing and the choice
-// between this and a BLAS are in gemm.cc and packing.cc. Sums use FMA where the processor has it: results are not
-// bit-exact across levels.
+// between this and a BLAS are in gemm.cc and packing.cc. An element is a chain of fused multiply-adds in the order of the
+// depth, so that its bits depend on no block, register or thread; level v2, which has no such instruction, rounds twice.
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #pragma clang diagnostic ignored "-Wfor-loop-analysis"  // the loops advance in a lambda
@@ -52,15 +52,26 @@ struct RowPointers {
   }
 };
 
+// A complex element has P = 2 parts and two chains for each: of a.re * b.re and a.im * b.im, and of a.re * b.im and
+// a.im * b.re. Parts of b and c stay interleaved; a product of transposed matrices has the same chains.
+template <class T, int P, int N>
+DLT_FN typename pack<T>::type joined(const typename pack<T>::type (&sums)[P][N], int v) {
+  if constexpr (P == 1) return sums[0][v];
+  else {
+    const auto crossed = exchanged<T, 1>(sums[1][v]);
+    return alternate<T>(sums[0][v] - crossed, sums[0][v] + crossed);
+  }
+}
+
 // R rows by N registers of columns; PART: the last register is not full.
-template <class T, int R, int N, bool PART>
+template <class T, int P, int R, int N, bool PART>
 void block(const Factors& f, int part) {
   using V = typename pack<T>::type;
-  V sums[R][N];
+  V sums[R][P][N];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < N; ++v) sums[r][v] = V{};
+#pragma GCC unroll 8
+    for (int i = 0; i < P * N; ++i) sums[r][i / N][i % N] = V{};
   RowPointers<R, const char> a(f.a, f.a_row);
   const char* b = f.b;
   const int64_t ends[] = {f.depth - last_steps, f.depth};
@@ -73,11 +84,13 @@ void block(const Factors& f, int part) {
       for (int v = 0; v < N; ++v)
         row[v] = PART && v == N - 1 ? load_part<T>(b + v * register_bytes, part) : load<T>(b + v * register_bytes);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-        const T x = one<T>(a[r]);
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int p = 0; p < P; ++p) {
+          const T x = one<T>(a[r] + p * int(sizeof(T)));
 #pragma GCC unroll 4
-        for (int v = 0; v < N; ++v) sums[r][v] = sums[r][v] + row[v] * x;
-      }
+          for (int v = 0; v < N; ++v) sums[r][p][v] = sums[r][p][v] + row[v] * x;
+        }
     }
     if (end == f.depth) break;
     const RowPointers<R, char> c(f.c, f.c_row);
@@ -92,43 +105,46 @@ void block(const Factors& f, int part) {
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) {
       char* to = c[r] + v * register_bytes;
+      V total = joined<T, P, N>(sums[r], v);
       if (PART && v == N - 1) {
-        if (!f.fresh) sums[r][v] += load_part<T>(to, part);
-        save_part<T>(to, sums[r][v], part);
+        if (!f.fresh) total += load_part<T>(to, part);
+        save_part<T>(to, total, part);
       } else {
-        if (!f.fresh) sums[r][v] += load<T>(to);
-        *reinterpret_cast<typename pack<T>::loose*>(to) = sums[r][v];
+        if (!f.fresh) total += load<T>(to);
+        *reinterpret_cast<typename pack<T>::loose*>(to) = total;
       }
     }
 }
 
-template <class T, int N, bool PART>
+template <class T, int P, int N, bool PART>
 void rows_of(Factors f, int64_t rows, int part) {
-  constexpr int most = registers == 32 ? (N == 1   ? 16
-                                          : N == 2 ? 12
-                                          : N == 3 ? 8
-                                                   : 6)
-                                       : (N == 1   ? 12
-                                          : N == 2 ? 6
-                                          : N == 3 ? 3
-                                                   : 2);
+  constexpr int most = (registers == 32 ? (N == 1   ? 16
+                                           : N == 2 ? 12
+                                           : N == 3 ? 8
+                                                    : 6)
+                                        : (N == 1   ? 12
+                                           : N == 2 ? 6
+                                           : N == 3 ? 3
+                                                    : 2)) /
+                       P;
   const auto advance = [&](int by) {
     f.a += by * f.a_row;
     f.c += by * f.c_row;
     rows -= by;
   };
-  for (; rows >= most; advance(most)) block<T, most, N, PART>(f, part);
+  for (; rows >= most; advance(most)) block<T, P, most, N, PART>(f, part);
   if constexpr (most > 4)
-    for (; rows >= 4; advance(4)) block<T, 4, N, PART>(f, part);
+    for (; rows >= 4; advance(4)) block<T, P, 4, N, PART>(f, part);
   if constexpr (most > 2)
-    for (; rows >= 2; advance(2)) block<T, 2, N, PART>(f, part);
-  for (; rows >= 1; advance(1)) block<T, 1, N, PART>(f, part);
+    for (; rows >= 2; advance(2)) block<T, P, 2, N, PART>(f, part);
+  for (; rows >= 1; advance(1)) block<T, P, 1, N, PART>(f, part);
 }
 
-template <class T>
+template <class T, int P>
 void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row, int64_t rows,
              int64_t columns, int64_t depth, bool fresh) {
   constexpr int lanes = pack<T>::lanes;
+  columns *= P;  // of real numbers
   Factors f{static_cast<char*>(c),
             c_row,
             static_cast<const char*>(a),
@@ -144,57 +160,35 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     columns -= by;
   };
   constexpr int N = registers == 32 ? 4 : 2;
-  for (; columns >= 4 * lanes && N == 4; advance(4 * lanes)) rows_of<T, 4, false>(f, rows, 0);
-  for (; columns >= 2 * lanes && N == 2; advance(2 * lanes)) rows_of<T, 2, false>(f, rows, 0);
+  for (; columns >= 4 * lanes && N == 4; advance(4 * lanes)) rows_of<T, P, 4, false>(f, rows, 0);
+  for (; columns >= 2 * lanes && N == 2; advance(2 * lanes)) rows_of<T, P, 2, false>(f, rows, 0);
   if (columns == 0) return;
   const int full = int(columns / lanes), part = int(columns % lanes);
   switch (full * 2 + (part != 0)) {
-    case 1: return rows_of<T, 1, true>(f, rows, part);
-    case 2: return rows_of<T, 1, false>(f, rows, 0);
-    case 3: return rows_of<T, 2, true>(f, rows, part);
+    case 1: return rows_of<T, P, 1, true>(f, rows, part);
+    case 2: return rows_of<T, P, 1, false>(f, rows, 0);
+    case 3: return rows_of<T, P, 2, true>(f, rows, part);
   }
   if constexpr (N == 4) switch (full * 2 + (part != 0)) {
-      case 4: return rows_of<T, 2, false>(f, rows, 0);
-      case 5: return rows_of<T, 3, true>(f, rows, part);
-      case 6: return rows_of<T, 3, false>(f, rows, 0);
-      case 7: return rows_of<T, 4, true>(f, rows, part);
+      case 4: return rows_of<T, P, 2, false>(f, rows, 0);
+      case 5: return rows_of<T, P, 3, true>(f, rows, part);
+      case 6: return rows_of<T, P, 3, false>(f, rows, 0);
+      case 7: return rows_of<T, P, 4, true>(f, rows, part);
     }
-}
-
-// Complex: a row of b at a time, real and imaginary parts interleaved.
-template <class F>
-void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
-                     int64_t rows, int64_t columns, int64_t depth, bool fresh) {
-  using T = complex_of<F>;
-  for (int64_t r = 0; r < rows; ++r) {
-    char* out = static_cast<char*>(c) + r * c_row;
-    if (fresh)
-      for (int64_t j = 0; j < columns; ++j) write_at(out, j, T{0, 0});
-    for (int64_t k = 0; k < depth; ++k) {
-      const T x = read_at<T>(static_cast<const char*>(a) + r * a_row + k * a_column, 0);
-      const char* in = static_cast<const char*>(b) + k * b_row;
-      DLT_IVDEP
-      for (int64_t j = 0; j < columns; ++j) {
-        const T y = read_at<T>(in, j), s = read_at<T>(out, j);
-        write_at(out, j, T{s.re + x.re * y.re - x.im * y.im, s.im + x.re * y.im + x.im * y.re});
-      }
-    }
-  }
 }
 
 }  // namespace
 
 void fill_products(LinalgKernels* kernels) {
   product_t* p = kernels->products;
-  p[type_float32] = product<float>;
-  p[type_float64] = product<double>;
-  p[type_int8] = p[type_uint8] = product<uint8_t>;
-  p[type_int16] = p[type_uint16] = product<uint16_t>;
-  p[type_int32] = p[type_uint32] = product<uint32_t>;
-  p[type_int64] = p[type_uint64] = product<uint64_t>;
-  p[type_complex64] = complex_product<float>;
-  p[type_complex128] = complex_product<double>;
-  kernels->blas_work = int64_t(1) << (registers == 32 ? 36 : 22);
+  p[type_float32] = product<float, 1>;
+  p[type_float64] = product<double, 1>;
+  p[type_int8] = p[type_uint8] = product<uint8_t, 1>;
+  p[type_int16] = p[type_uint16] = product<uint16_t, 1>;
+  p[type_int32] = p[type_uint32] = product<uint32_t, 1>;
+  p[type_int64] = p[type_uint64] = product<uint64_t, 1>;
+  p[type_complex64] = product<float, 2>;
+  p[type_complex128] = product<double, 2>;
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -2,6 +2,7 @@
 // Registers of elements of any dtype, as kernels of products load them.
 #pragma once
 #include <type_traits>
+#include <utility>
 
 #include "native/cpu/runtime/kernels/level.h"
 
@@ -32,6 +33,25 @@ DLT_FN typename pack<T>::type load(const char* from) {
 template <class T>
 DLT_FN T one(const char* from) {
   return *reinterpret_cast<const loose_t<T>*>(from);
+}
+
+template <int By, class V, int... I>
+DLT_FN V exchanged(V v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ By)...);
+}
+// Each lane exchanged with the one whose number differs by the bit of value By.
+template <class T, int By>
+DLT_FN typename pack<T>::type exchanged(typename pack<T>::type v) {
+  return exchanged<By>(v, std::make_integer_sequence<int, pack<T>::lanes>());
+}
+template <class V, int... I>
+DLT_FN V alternate(V even, V odd, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(even, odd, (I % 2 == 0 ? I : I + int(sizeof...(I)))...);
+}
+// Even lanes of one register and odd ones of another: real and imaginary parts.
+template <class T>
+DLT_FN typename pack<T>::type alternate(typename pack<T>::type even, typename pack<T>::type odd) {
+  return alternate(even, odd, std::make_integer_sequence<int, pack<T>::lanes>());
 }
 
 // A product of elements; those of integers wrap, narrow ones too, which C would multiply as int.
