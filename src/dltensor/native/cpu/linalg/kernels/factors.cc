@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of factorizations of matrices that are no products: narrow columns, triangles. The division into these parts and
-// products is in factor.cc. Sums use FMA where the processor has it, as products do.
+// products is in factor.cc. Every sum of products has one order and one rounding for each term, so that the bits do not depend
+// on registers; level v2, which has no fused multiply-add, rounds twice.
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #else
 #pragma GCC optimize("fp-contract=fast")
 #endif
-#include "native/cpu/linalg/kernels/lanes.h"
 #include "native/cpu/linalg/kernels.h"
+#include "native/cpu/linalg/kernels/lanes.h"
+#include "native/cpu/linalg/kernels/parts.h"
 #include "native/cpu/runtime/kernels/elements.h"
 #include "native/ops/arithmetic.h"
 
@@ -39,13 +41,20 @@ template <class F>
 DLT_FN F imaginary(complex_of<F> a) {
   return a.im;
 }
+// a + x * y. The fused operation is written out where both parts of a complex number are computed: g++ fuses a difference
+// beside a sum in one way or the other, by instruction set.
 template <class F>
 DLT_FN F plus(F a, F x, F y) {
+#if defined(__FMA__) || defined(__aarch64__)
+  if constexpr (sizeof(F) == 4) return __builtin_fmaf(x, y, a);
+  else return __builtin_fma(x, y, a);
+#else
   return a + x * y;
+#endif
 }
 template <class F>
 DLT_FN complex_of<F> plus(complex_of<F> a, complex_of<F> x, complex_of<F> y) {
-  return {a.re + x.re * y.re - x.im * y.im, a.im + x.re * y.im + x.im * y.re};
+  return {plus(plus(a.re, x.re, y.re), -x.im, y.im), plus(plus(a.im, x.re, y.im), x.im, y.re)};
 }
 template <class F>
 DLT_FN F sum(F a, F b) {
@@ -79,8 +88,8 @@ template <class F>
 DLT_FN complex_of<F> quotient(complex_of<F> a, complex_of<F> b) {
   const F re = b.re < 0 ? -b.re : b.re, im = b.im < 0 ? -b.im : b.im, by = re > im ? re : im;
   const complex_of<F> unit{b.re / by, b.im / by}, x{a.re / by, a.im / by};
-  const F square = unit.re * unit.re + unit.im * unit.im;
-  return {(x.re * unit.re + x.im * unit.im) / square, (x.im * unit.re - x.re * unit.im) / square};
+  const F square = plus(unit.im * unit.im, unit.re, unit.re);
+  return {plus(x.im * unit.im, x.re, unit.re) / square, plus(-(x.re * unit.im), x.im, unit.re) / square};
 }
 template <class F>
 DLT_FN F size(F a) {
@@ -134,21 +143,39 @@ T sum_of(V v) {
   }
 }
 
-// sum of conj(a[i]) * b[i]
+// Bytes of the partial sums of an inner product, in four registers of 64 bytes, whatever the registers are.
+constexpr int inner_bytes = 256;
+
+// sum of conj(a[i]) * b[i]. Of real numbers, term i is added to partial sum i % (inner_bytes / sizeof(T)), and at the end the
+// upper half of them to the lower one until one is left.
 template <class T>
 T inner(const T* a, const T* b, int64_t n) {
-  T total{};
-  int64_t i = 0;
   if constexpr (real<T>) {
-    constexpr int step = pack<T>::lanes;
-    typename pack<T>::type sums[4]{};
-    for (; i + 4 * step <= n; i += 4 * step)
+    constexpr int step = pack<T>::lanes, count = inner_bytes / register_bytes;
+    typename pack<T>::type sums[count]{};
+    for (; n >= count * step; n -= count * step, a += count * step, b += count * step)
+#pragma GCC unroll 16
+      for (int k = 0; k < count; ++k) sums[k] = sums[k] + lanes_at(a + k * step) * lanes_at(b + k * step);
+#pragma GCC unroll 16
+    for (int k = 0; k < count; ++k, n -= step, a += step, b += step) {
+      const auto *const x = reinterpret_cast<const char*>(a), *const y = reinterpret_cast<const char*>(b);
+      if (n >= step) {
+        sums[k] = sums[k] + load<T>(x) * load<T>(y);
+      } else {
+        if (n > 0) sums[k] = sums[k] + load_part<T>(x, int(n)) * load_part<T>(y, int(n));
+        break;
+      }
+    }
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + lanes_at(a + i + k * step) * lanes_at(b + i + k * step);
-    total = sum_of<T, step>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (int half = count / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+      for (int k = 0; k < half; ++k) sums[k] = sums[k] + sums[k + half];
+    return sum_of<T, step>(sums[0]) + T{};  // 0 is +0, however many lanes had no term
+  } else {
+    T total{};
+    for (int64_t i = 0; i < n; ++i) total = plus(total, conj(a[i]), b[i]);
+    return total;
   }
-  for (; i < n; ++i) total = plus(total, conj(a[i]), b[i]);
-  return total;
 }
 
 // The first of the elements first ... n - 1 that is largest; NaN is less than all.
@@ -302,7 +329,8 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
     const T alpha = v[c];
     T tau{};
     if (tail != 0 || imaginary(alpha) != 0) {
-      const F norm = F(__builtin_sqrt(part(alpha) * part(alpha) + imaginary(alpha) * imaginary(alpha) + tail));
+      const F square = plus(imaginary(alpha) * imaginary(alpha), part(alpha), part(alpha));
+      const F norm = F(__builtin_sqrt(square + tail));
       const F beta = part(alpha) >= 0 ? -norm : norm;
       tau = scaled(sum(negative(alpha), number<T>(beta)), 1 / beta);
       const T by = quotient(number<T>(1), sum(alpha, number<T>(-beta)));
