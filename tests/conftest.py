@@ -14,6 +14,7 @@ OF_THE_PROCESS = {
     "dl.debug.": "counts or traces the memory of all threads",
     "live_blocks": "counts the memory of all threads",
     "live_bytes": "counts the memory of all threads",
+    "set_blas": "changes the products of all threads",
     "set_cache_limit": "changes the cache of all threads",
     "set_default_dtype": "changes the default dtype of all threads",
     "set_num_threads": "changes the threads of the engine",

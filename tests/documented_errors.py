@@ -92,6 +92,24 @@ def without_lapack(f, *arguments):
         return f(*arguments)
 
 
+def without_blas(f, *arguments):
+    with missing("scipy_openblas32"):
+        return f(*arguments)
+
+
+def blas_of_the_environment(f, name):
+    from dltensor._ops.matmul import _find_blas
+
+    state = _find_blas.is_done
+    os.environ["DLTENSOR_BLAS"] = name
+    _find_blas.is_done = False
+    try:
+        return f()
+    finally:
+        del os.environ["DLTENSOR_BLAS"]
+        _find_blas.is_done = state
+
+
 FOLDER = Path(tempfile.mkdtemp(prefix="dltensor-documented-errors-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
@@ -462,6 +480,11 @@ ROWS = [
     ("ValueError", lambda f: f("gpu"), "as_device Device"),
     ("ValueError", lambda f: f(2, 3), "DType"),
     ("TypeError", lambda f: f.__get__(dl.as_dtype("float32x4")), "DType.(dtype type str char)"),
+    # products and libraries
+    ("ValueError", lambda f: f("mkl"), "set_blas"),
+    ("ImportError", lambda f: without_blas(f, "openblas"), "set_blas"),
+    ("ValueError", lambda f: blas_of_the_environment(f, "mkl"), "get_blas"),
+    ("ImportError", lambda f: without_blas(blas_of_the_environment, f, "openblas"), "get_blas"),
     # elements
     ("IndexError", lambda f: f(X, 9, 9), "Tensor.item"),
     ("ValueError", lambda f: f(X), "Tensor.item"),

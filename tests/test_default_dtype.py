@@ -266,7 +266,7 @@ ARGUMENTS = [
 # They change the state of the process, write files, or are about objects, not elements.
 LEFT_OUT = {
     "set_default_dtype", "set_printoptions", "set_num_threads", "set_cache_limit", "empty_cache", "default_dtype",
-    "get_default_dtype",
+    "get_default_dtype", "get_blas", "set_blas",
     "save", "load", "open_file", "memmap", "inspect", "validate", "adapt", "help", "wrap", "cpu_features",
     "num_threads",
     "into",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """matmul of whole tensors: dtypes, layouts, stacks, vectors and `out`, all exact, as the numbers are small integers."""
 
-import importlib.util
 import itertools
 
 import numpy as np
 import pytest
+from children import output_of
 
 import dltensor as dl
 
@@ -111,8 +111,6 @@ FEW = [(64, 4096, 64), (128, 2048, 64), (300, 700, 32), (37, 3001, 33), (1, 3000
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
 @pytest.mark.parametrize("shape", [(256, 300, 256), (130, 1100, 512), (400, 64, 500), (70, 700, 1024), *FEW])
 def test_threads_take_rows_or_columns_with_the_same_bits(shape, dtype):
-    if dtype != "int16" and importlib.util.find_spec("scipy_openblas32"):
-        pytest.skip("scipy-openblas32 is installed, whose sums depend on the number of threads")
     rows, depth, columns = shape
     rng = np.random.default_rng(3)
     a, b = (dl.asarray(rng.standard_normal(s) * 90).astype(dtype) for s in ((rows, depth), (depth, columns)))
@@ -216,3 +214,56 @@ def test_factors_of_gemm_have_the_kind_of_the_elements():
     with pytest.raises(TypeError, match="complex"):
         dl.gemm(three, three, alpha=1j)
     assert dl.gemm(dl.eye(1, dtype="complex64"), dl.eye(1, dtype="complex64"), alpha=1j).item() == 1j
+
+
+# -- a BLAS ----------------------------------------------------------------------------------------------------------
+
+SMALL, LARGE = "dl.ones((8, 8)) @ dl.ones((8, 8))", "dl.ones((300, 300)) @ dl.ones((300, 300))"
+WITHOUT = "import importlib.util, dltensor as dl; importlib.util.find_spec = lambda name, *rest: None\n"
+ATTEMPT = """
+try:
+    {}
+except (ImportError, ValueError) as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_no_blas_is_used_unless_it_is_asked_for():
+    assert output_of(f"import dltensor as dl; {LARGE}; print(dl.get_blas())") == "None"
+
+
+def test_a_blas_that_is_not_installed_is_named_with_its_extra():
+    brings = "openblas is not installed; install the extra: pip install 'dltensor[blas]' brings scipy-openblas32"
+    assert output_of(WITHOUT + ATTEMPT.format("dl.set_blas('openblas')")) == f"ImportError set_blas: {brings}"
+    selects = brings.replace("openblas is", "DLTENSOR_BLAS selects openblas, which is", 1)
+    said = output_of(WITHOUT + SMALL + ATTEMPT.format(LARGE), DLTENSOR_BLAS="openblas")
+    assert said == f"ImportError matmul: {selects}"
+    said = output_of(WITHOUT + ATTEMPT.format("dl.get_blas()"), DLTENSOR_BLAS="mkl")
+    assert said == "ValueError get_blas: DLTENSOR_BLAS must be one of openblas, got 'mkl'"
+    said = output_of(f"{WITHOUT}dl.set_blas(None); {LARGE}; print(dl.get_blas())", DLTENSOR_BLAS="openblas")
+    assert said == "None"
+
+
+@pytest.mark.parametrize("name", ["mkl", "", 3])
+def test_another_name_of_a_blas_is_refused(name):
+    with pytest.raises(ValueError, match=r"^set_blas: expected 'openblas' or None, got "):
+        dl.set_blas(name)
+
+
+@pytest.mark.peers
+def test_a_blas_multiplies_where_it_is_asked_for():
+    pytest.importorskip("scipy_openblas32", reason="scipy-openblas32 is not installed")
+    a = numbers((300, 300))
+    try:
+        for dtype in ("float32", "float64", "complex64", "complex128", "float16"):
+            x = tensor(a, dtype)
+            dl.set_blas("openblas")
+            assert dl.get_blas() == "openblas"
+            found = x @ x
+            dl.set_blas(None)
+            assert dl.get_blas() is None
+            want = x @ x
+            assert dl.max(dl.abs(found - want)).item() <= 1e-2 * dl.max(dl.abs(want)).item()
+    finally:
+        dl.set_blas(None)
+    assert output_of(f"import dltensor as dl; {LARGE}; print(dl.get_blas())", DLTENSOR_BLAS="openblas") == "openblas"

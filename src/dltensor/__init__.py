@@ -72,7 +72,7 @@ from ._ops.manipulation import (
     tile,
     unstack,
 )
-from ._ops.matmul import gemm, matmul
+from ._ops.matmul import gemm, get_blas, matmul, set_blas
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
 from ._ops.public_functions import FUNCTIONS as _FUNCTIONS
 from ._ops.reduce import *  # noqa: F403  one name per row of ops/reduce/rows.h
@@ -175,6 +175,7 @@ __all__ = [
     "full",
     "full_like",
     "gemm",
+    "get_blas",
     "get_default_dtype",
     "get_printoptions",
     "help",
@@ -210,6 +211,7 @@ __all__ = [
     "roll",
     "searchsorted",
     "set_cache_limit",
+    "set_blas",
     "set_default_dtype",
     "set_num_threads",
     "set_printoptions",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
+"""Products of matrices: matmul, gemm and the choice of a BLAS. Checks shapes and dtypes, multiplies nothing itself."""
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
-                             broadcast_shapes, computed_types, find_type, type_table)
+                             broadcast_shapes, computed_types, environment, find_type, type_table)
 from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, common_device, hold_without_gil,
                          kind_order, own_operands, promote_operands, read_operands, read_tensor)
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
@@ -16,30 +16,107 @@ from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, de
 
 from math import isfinite
 
+from .._core.foreign_text import quoted
 from .._core.once import Once
-from .._core.optional_libraries import load_openblas
+from .._core.optional_libraries import choose_library, load_openblas
 from .casting import astype
 
 cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
-    bint set_blas(const char*)
+    bint use_blas "dlt::set_blas"(const char*)
+    bint has_blas()
 
 cdef enum:
     KEEP_GIL_WORK = 1 << 17     # multiplications; fewer take less time than releasing the GIL is worth
-    SMALL_WORK = 1 << 18        # fewer are done without any BLAS
+    SMALL_WORK = 1 << 18        # fewer are done without any BLAS, as blas.cc has it
     SMALL_SIDE = 128            # rows and columns; more are not worth a look whether they are small
 
 
-def _set_blas(path):
-    return set_blas(path.encode())
+BLAS_NAMES = ("openblas",)
 
 
-def _load_blas():
-    """Load the BLAS of the package scipy-openblas32, if it is installed. Returns whether there is one now."""
-    return load_openblas(_set_blas)
+def _use_library(path):
+    return use_blas(path.encode())
 
 
-find_blas = Once(_load_blas)
+def _load(str name):
+    """The name of a BLAS that is loaded, or None if it is not installed."""
+    return name if load_openblas(_use_library) else None
+
+
+def _choose_by_environment(str func):
+    """Load the BLAS that the environment variable ``DLTENSOR_BLAS`` names, before the first product that it is for."""
+    if environment("DLTENSOR_BLAS") != NULL:
+        choose_library(BLAS_NAMES, _load, variable="DLTENSOR_BLAS", func=func, absent="", extra="blas",
+                       brings="scipy-openblas32")
+
+
+_find_blas = Once(_choose_by_environment)
+
+
+def get_blas():
+    """Return the name of the BLAS that computes larger products of floats, or None: the package does.
+
+    Returns
+    -------
+    str or None
+        The choice of `set_blas`, else what the environment variable ``DLTENSOR_BLAS`` names: None or "openblas".
+
+    Raises
+    ------
+    ImportError
+        ``DLTENSOR_BLAS`` names a library that is not installed.
+    ValueError
+        ``DLTENSOR_BLAS`` names something else.
+
+    See Also
+    --------
+    set_blas : Choose it.
+
+    Examples
+    --------
+    >>> dl.get_blas() is None
+    True
+    """
+    _find_blas("get_blas")
+    return BLAS_NAMES[0] if has_blas() else None
+
+
+def set_blas(name, /):
+    """Choose a BLAS for larger products of floats and complex numbers on the CPU.
+
+    By default the package multiplies itself: with the same bits on every processor, and in most cases as fast. The bits
+    of a BLAS depend on its version, on the processor and on the number of threads. The environment variable
+    ``DLTENSOR_BLAS`` makes the same choice for a process. The choice holds for all threads.
+
+    Parameters
+    ----------
+    name : str or None
+        "openblas", of the package scipy-openblas32, which the extra ``blas`` installs; or None for no BLAS.
+
+    Raises
+    ------
+    ImportError
+        The library is not installed.
+    ValueError
+        It is another name.
+
+    See Also
+    --------
+    get_blas : The choice.
+
+    Examples
+    --------
+    >>> dl.set_blas(None)
+    """
+    if name is None:
+        use_blas(NULL)
+    elif not isinstance(name, str) or name not in BLAS_NAMES:
+        raise ValueError(f"set_blas: expected 'openblas' or None, got {quoted(name)}")
+    elif _load(name) is None:
+        raise ImportError("set_blas: openblas is not installed; install the extra: pip install 'dltensor[blas]' brings "
+                          "scipy-openblas32", name="scipy_openblas32")
+    _find_blas.is_done = True  # the environment has no say any more
 
 
 cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
@@ -61,7 +138,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     work *= a.shape[a.ndim - 1]
     engine = engine_at(device, &launch, func)
     if work >= SMALL_WORK and launch.stream == NULL:
-        find_blas()
+        _find_blas(func)
     _owners = None
     if work >= KEEP_GIL_WORK:
         _owners = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
