@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call for each error that a docstring documents: exception, call, and the functions that it is made with."""
 
+import asyncio
 import atexit
 import builtins
 import contextlib
@@ -485,6 +486,7 @@ ROWS = [
     ("ImportError", lambda f: without_blas(f, "openblas"), "set_blas"),
     ("ValueError", lambda f: blas_of_the_environment(f, "mkl"), "get_blas"),
     ("ImportError", lambda f: without_blas(blas_of_the_environment, f, "openblas"), "get_blas"),
+    ("TypeError", lambda f: f()(asyncio.sleep), "reproducible"),
     # elements
     ("IndexError", lambda f: f(X, 9, 9), "Tensor.item"),
     ("ValueError", lambda f: f(X), "Tensor.item"),

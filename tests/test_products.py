@@ -260,6 +260,13 @@ def test_a_blas_multiplies_where_it_is_asked_for():
             dl.set_blas("openblas")
             assert dl.get_blas() == "openblas"
             found = x @ x
+            with (
+                pytest.raises(RuntimeError, match=r"^matmul: computed by OpenBLAS, .* call dl\.set_blas"),
+                dl.reproducible(),
+            ):
+                x @ x
+            with dl.reproducible():
+                assert (x[:20, :20] @ x[:20, :20]).shape == (20, 20)
             dl.set_blas(None)
             assert dl.get_blas() is None
             want = x @ x

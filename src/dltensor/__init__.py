@@ -13,6 +13,7 @@ from ._core.default_dtype import default_dtype, get_default_dtype, set_default_d
 from ._core.lazy_modules import lazy_module as _lazy_module
 from ._core.memory import empty_cache, set_cache_limit
 from ._core.print_options import get_printoptions, printoptions, set_printoptions
+from ._core.reproducible import reproducible
 from ._core.tensor import Tensor
 from ._core.types import (
     DLPACK_VERSION,
@@ -206,6 +207,7 @@ __all__ = [
     "printoptions",
     "random",
     "repeat",
+    "reproducible",
     "reshape",
     "result_type",
     "roll",

@@ -31,6 +31,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class default_dtype:
     def __call__(self, function: _F, /) -> _F: ...
 
+# -- _core/reproducible
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+class reproducible:
+    def __call__(self, function: _F, /) -> _F: ...
+
 # -- _core/tensor
 class Tensor:
     # No argument has that type, so that checkers refuse the call: tensors are made by functions.

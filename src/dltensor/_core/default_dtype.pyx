@@ -11,9 +11,6 @@ from .types cimport DLDataType, dtype_of, read_dtype
 cdef extern from "native/environment.h" namespace "dlt" nogil:
     void reject_environment(const char*, const char*, const char*) noexcept
 
-cdef enum:
-    RUNS_LATER = 0x2a0  # CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR of a function's code
-
 # The choices of `with default_dtype(...)` in a context, the innermost last.
 cdef object _choices = ContextVar("dltensor.default_dtype", default=())
 
@@ -160,11 +157,8 @@ cdef class default_dtype:
         choice.is_withdrawn = True
 
     def __call__(self, function, /):
-        if getattr(getattr(function, "__code__", None), "co_flags", 0) & RUNS_LATER:
-            raise TypeError(f"default_dtype: {function.__qualname__} is a coroutine or generator function, which runs "
-                            f"after its call; write the with block inside it")
         from .decorating import decorated  # loaded on use, for the import time of the package
-        return decorated(self, function)
+        return decorated(self, function, "default_dtype")
 
 
 cdef int _read_environment() except -1:

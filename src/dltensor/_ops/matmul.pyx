@@ -9,6 +9,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, 
 from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, common_device, hold_without_gil,
                          kind_order, own_operands, promote_operands, read_operands, read_tensor)
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
+from .._core.reproducible cimport refuse_library
 from .._core.scalars cimport plain_number, tag_number
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, new_empty, operations
@@ -104,6 +105,7 @@ def set_blas(name, /):
     See Also
     --------
     get_blas : The choice.
+    reproducible : Raise where a BLAS would multiply.
 
     Examples
     --------
@@ -117,6 +119,17 @@ def set_blas(name, /):
         raise ImportError("set_blas: openblas is not installed; install the extra: pip install 'dltensor[blas]' brings "
                           "scipy-openblas32", name="scipy_openblas32")
     _find_blas.is_done = True  # the environment has no say any more
+
+
+cdef int _check_reproducible(const LaunchContext& launch, int64_t work, int type, str func) except -1:
+    """Raise inside a `reproducible` block if a library may compute the product."""
+    if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
+        return 0
+    if launch.stream != NULL:
+        return refuse_library(func, "cuBLAS", "pass tensors on the CPU")
+    if work >= SMALL_WORK and has_blas():
+        return refuse_library(func, "OpenBLAS", "call dl.set_blas(None) before")
+    return 0
 
 
 cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
@@ -139,6 +152,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     engine = engine_at(device, &launch, func)
     if work >= SMALL_WORK and launch.stream == NULL:
         _find_blas(func)
+    _check_reproducible(launch, work, left.type, func)
     _owners = None
     if work >= KEEP_GIL_WORK:
         _owners = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)

@@ -5,6 +5,7 @@ from .._core.convert import asarray, from_dlpack
 from .._core.default_dtype import get_default_dtype
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of, integer_of, items_of
+from .._core.reproducible import check_reproducible, is_reproducible
 from .._core.types import DTYPES, as_dtype
 from .._core.views import array_of_few, move_for, on_host
 from .._ops.creation import arange, zeros
@@ -104,12 +105,15 @@ def _tensor(array, dtype):
     return result if result.dtype is dtype else result.astype(dtype, copy=False)
 
 
-def _library(x):
+def _library(func, x):
     """Return what transforms the memory of a tensor: the backend, or on a device cuFFT."""
     if on_host(x):
-        return find()
+        library = find()
+        check_reproducible(func, library.name, "call it outside the block")
+        return library
     from . import _cufft
 
+    check_reproducible(func, "cuFFT", "call it outside the block")
     return _cufft
 
 
@@ -120,9 +124,10 @@ def _array(x):
 def _few(name, x, n, axis, norm, real):
     """Fast path: few elements of a host tensor along its last axis, for which nothing else needs to be checked.
 
-    None before the library has been chosen, if `x` is anything else, and with other arguments than the defaults.
+    None before the library has been chosen, if `x` is anything else, with other arguments than the defaults, and inside
+    a `reproducible` block.
     """
-    if n is not None or type(axis) is not int or axis != -1 or norm != "backward":
+    if n is not None or is_reproducible() or type(axis) is not int or axis != -1 or norm != "backward":
         return None
     chosen = find.result
     transform = None if chosen is None else chosen.small.get(name)
@@ -137,7 +142,7 @@ def _complex_to_complex(func, x, axes, sizes, norm, forward):
     if sizes is not None or x.size == 0:
         x = _fitted(func, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
-    library = _library(x)
+    library = _library(func, x)
     if not axes:  # a transform over no axis is the identity
         return x.astype(dtype)
     if x.size == 0:
@@ -153,7 +158,7 @@ def _real_to_complex(func, x, axes, sizes, norm, forward):
     if sizes is not None or x.size == 0:
         x = _fitted(func, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
-    library = _library(x)
+    library = _library(func, x)
     if x.size == 0:
         shape = list(x.shape)
         shape[axes[-1]] = shape[axes[-1]] // 2 + 1
@@ -175,7 +180,7 @@ def _complex_to_real(func, x, axes, sizes, norm, forward):
         )
     x = _fitted(func, x, axes, [*sizes[:-1], size // 2 + 1])
     dtype = _REAL_OF[x.dtype]
-    library = _library(x)
+    library = _library(func, x)
     if x.size == 0:
         shape = list(x.shape)
         shape[axes[-1]] = size

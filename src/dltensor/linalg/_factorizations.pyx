@@ -5,6 +5,7 @@ from libc.stdlib cimport free, malloc
 
 from .._core.native cimport (KEEP_GIL_BYTES, Status, computed_types, find_type, is_contiguous, numel, type_float32,
                              type_float64, type_table)
+from .._core.reproducible cimport refuse_library
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, kDLCPU
 from .._ops.arguments cimport read_owned, result_for
@@ -195,6 +196,8 @@ cdef class _Call:
         cdef Status status
         if self.batch.count == 0:
             return 0
+        if self.by_columns(max(m, n)):
+            refuse_library(func, "cuSOLVER", "pass tensors on the CPU")
         call.factor, call.count, call.m, call.n, call.k, call.flag = factor, self.batch.count, m, n, k, flag
         call.waits, call.info = waits, self.batch.info
         each[0] = each[1] = each[2] = NULL
@@ -597,7 +600,9 @@ cdef bint _uses_numpy(str func) except -1:
     """Test whether NumPy computes what is too large for our own code; else a LAPACK is loaded."""
     from ._backends import find
 
-    return find(func) == "numpy"
+    library = find(func)
+    refuse_library(func, "LAPACK", "call it outside the block")
+    return library == "numpy"
 
 
 cdef int _by_numpy(_Call call, str func, dict options, list results, str what) except -1:
