@@ -74,6 +74,7 @@ inline constexpr int factored_types = 4;  // float32, float64, complex64, comple
 struct LinalgKernels {
   product_t products[type_count];
   vector_product_t vector_products[type_count];
+  int64_t panel_bytes;  // of a row of b, of whose columns `products` keeps sums in registers
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];
   NormLoops norms[2];  // float32, float64

@@ -11,6 +11,7 @@
 
 #include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/runtime/engine.h"
+#include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/thread_pool.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/memory/block.h"
@@ -21,7 +22,9 @@ namespace {
 // The part of b that is packed at a time; the part of that which one call of the kernel reads; rows of c that the kernel takes without a
 // rest. The depth of a block is a multiple of depth_step.
 constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
-constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
+constexpr int64_t depth_step = 512, row_unit = 12;
+// Rows of such a b are read where they are.
+constexpr int64_t most_row_bytes_of_a_panel = 256;
 // The part of a, or of a panel of c, that a piece has: where rows are short, a piece costs more than its products.
 constexpr int64_t piece_bytes = 48 << 10;
 // Rows per thread from which each packs a block of b for itself: cache lines written by another core are slower to
@@ -126,7 +129,7 @@ struct Columns {
 void multiply_columns(Columns& all, int64_t index) {
   const Product& p = *all.p;
   Panels panels{&p};
-  panels.width = panel_bytes / p.width;
+  panels.width = kernels().linalg->panel_bytes / p.width;
   panels.rows = row_unit * 2;
   panels.groups = 1;
   panels.column = index * all.columns;
@@ -148,16 +151,16 @@ Status multiply_blocks(const Product& p, int64_t threads) {
                 depth = smaller(block_bytes / columns / p.width / depth_step * depth_step, p.a.columns);
   Panels panels{&p};
   panels.most_bytes = size_t(depth * columns * p.width);
-  panels.width = panel_bytes / p.width;
+  // Such a b is its only panel where it is.
+  const bool is_panel = p.operand_type == p.type && columns == p.c.columns && columns * p.width <= most_row_bytes_of_a_panel &&
+                        p.b.column == p.width && p.b.row == columns * p.width;
+  panels.width = is_panel ? columns : kernels().linalg->panel_bytes / p.width;
   // Several pieces per thread balance the load.
   const int64_t longest = larger(smaller(depth, depth_step), smaller(columns, panels.width)) * p.width;
   panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit),
                         larger(piece_bytes / longest / row_unit, 2)) *
                 row_unit;
-  // Such a b is its only panel where it is. Few rows of c are computed step by step of depth, so that no line of a
-  // transposed a is read from memory twice.
-  const bool is_panel = p.operand_type == p.type && columns == p.c.columns && columns <= panels.width &&
-                        p.b.column == p.width && p.b.row == columns * p.width;
+  // Few rows of c are computed step by step of depth, so that no line of a transposed a is read from memory twice.
   const int64_t row_share = ceil_divide(ceil_divide(p.c.rows, threads), 4) * 4;
   if (is_panel && row_share <= most_rows_of_a_panel && (threads == 1 || workers_are_awake())) panels.rows = row_share;
   const int64_t row_pieces = ceil_divide(p.c.rows, panels.rows), panel_count = ceil_divide(columns, panels.width);

@@ -31,6 +31,9 @@ struct Factors {
 // evict it.
 constexpr int64_t last_steps = 48;
 
+// Registers of columns of a block.
+constexpr int most_registers = registers == 32 ? 4 : 2;
+
 // The addresses of R rows. Only every fourth is kept, hidden from the compiler, which would otherwise keep all R in
 // more registers than there are; the three between are computed by an addition.
 template <int R, class Byte>
@@ -159,7 +162,7 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     f.c += by * int64_t(sizeof(T));
     columns -= by;
   };
-  constexpr int N = registers == 32 ? 4 : 2;
+  constexpr int N = most_registers;
   for (; columns >= 4 * lanes && N == 4; advance(4 * lanes)) rows_of<T, P, 4, false>(f, rows, 0);
   for (; columns >= 2 * lanes && N == 2; advance(2 * lanes)) rows_of<T, P, 2, false>(f, rows, 0);
   if (columns == 0) return;
@@ -180,6 +183,7 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
 }  // namespace
 
 void fill_products(LinalgKernels* kernels) {
+  kernels->panel_bytes = register_bytes > 16 ? most_registers * register_bytes : 64;
   product_t* p = kernels->products;
   p[type_float32] = product<float, 1>;
   p[type_float64] = product<double, 1>;
