@@ -196,6 +196,8 @@ def modules(t: dl.Tensor) -> None:
     with dl.default_dtype("float64"):
         assert_type(dl.get_default_dtype(), dl.DType)
     assert_type(dl.default_dtype(dl.float32)(len)([]), int)
+    assert_type(dl.reproducible()(len)([]), int)
+    assert_type(dl.get_blas(), str | None)
     info = dl.__array_namespace_info__()
     assert_type(info.default_dtypes(), dict[str, dl.DType])
     assert_type(dl.finfo(t).eps, float)
