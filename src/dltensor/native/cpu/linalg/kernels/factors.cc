@@ -154,23 +154,19 @@ T inner(const T* a, const T* b, int64_t n) {
     constexpr int step = pack<T>::lanes, count = inner_bytes / register_bytes;
     typename pack<T>::type sums[count]{};
     for (; n >= count * step; n -= count * step, a += count * step, b += count * step)
-#pragma GCC unroll 16
-      for (int k = 0; k < count; ++k) sums[k] = sums[k] + lanes_at(a + k * step) * lanes_at(b + k * step);
-#pragma GCC unroll 16
-    for (int k = 0; k < count; ++k, n -= step, a += step, b += step) {
-      const auto *const x = reinterpret_cast<const char*>(a), *const y = reinterpret_cast<const char*>(b);
+      each<count>([&](int k)
+                      __attribute__((always_inline)) { sums[k] = sums[k] + lanes_at(a + k * step) * lanes_at(b + k * step); });
+    each<count>([&](int k) __attribute__((always_inline)) {
+      const auto *const x = reinterpret_cast<const char*>(a + k * step), *const y = reinterpret_cast<const char*>(b + k * step);
       if (n >= step) {
         sums[k] = sums[k] + load<T>(x) * load<T>(y);
-      } else {
-        if (n > 0) sums[k] = sums[k] + load_part<T>(x, int(n)) * load_part<T>(y, int(n));
-        break;
+        n -= step;
+      } else if (n > 0) {
+        sums[k] = sums[k] + load_part<T>(x, int(n)) * load_part<T>(y, int(n));
+        n = 0;
       }
-    }
-#pragma GCC unroll 4
-    for (int half = count / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-      for (int k = 0; k < half; ++k) sums[k] = sums[k] + sums[k + half];
-    return sum_of<T, step>(sums[0]) + T{};  // 0 is +0, however many lanes had no term
+    });
+    return sum_of<T, step>(halved<count>(sums)) + T{};  // 0 is +0, however many lanes had no term
   } else {
     T total{};
     for (int64_t i = 0; i < n; ++i) total = plus(total, conj(a[i]), b[i]);

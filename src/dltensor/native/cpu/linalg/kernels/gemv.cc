@@ -37,26 +37,6 @@ constexpr int most_rows = 3;
 constexpr int most_rows = register_bytes == 64 ? 4 : register_bytes == 32 ? 3 : 1;
 #endif
 
-// Calls a function with the constants 0 ... N - 1, so that arrays which it indexes stay in registers.
-template <class F, int... I>
-DLT_FN void each(const F& function, std::integer_sequence<int, I...>) {
-  (function(std::integral_constant<int, I>{}), ...);
-}
-template <int N, class F>
-DLT_FN void each(const F& function) {
-  each(function, std::make_integer_sequence<int, N>());
-}
-
-// The sum of N registers, the upper half of them added to the lower half until one is left.
-template <int N, class V>
-DLT_FN V halved(V* v) {
-  if constexpr (N == 1) return v[0];
-  else {
-    each<N / 2>([&](int i) __attribute__((always_inline)) { v[i] = v[i] + v[i + N / 2]; });
-    return halved<N / 2>(v);
-  }
-}
-
 // Lanes without bit By: sums of pairs of lanes of a, which differ by that bit; lanes with it: of b.
 template <int By, class V, int... I>
 DLT_FN V merged(V a, V b, std::integer_sequence<int, I...>) {

@@ -35,6 +35,26 @@ DLT_FN T one(const char* from) {
   return *reinterpret_cast<const loose_t<T>*>(from);
 }
 
+// Calls a function with the constants 0 ... N - 1, so that arrays which it indexes stay in registers.
+template <class F, int... I>
+DLT_FN void each(const F& function, std::integer_sequence<int, I...>) {
+  (function(std::integral_constant<int, I>{}), ...);
+}
+template <int N, class F>
+DLT_FN void each(const F& function) {
+  each(function, std::make_integer_sequence<int, N>());
+}
+
+// The sum of N registers, the upper half of them added to the lower half until one is left.
+template <int N, class V>
+DLT_FN V halved(V* v) {
+  if constexpr (N == 1) return v[0];
+  else {
+    each<N / 2>([&](int i) __attribute__((always_inline)) { v[i] = v[i] + v[i + N / 2]; });
+    return halved<N / 2>(v);
+  }
+}
+
 template <int By, class V, int... I>
 DLT_FN V exchanged(V v, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(v, v, (I ^ By)...);
