@@ -33,7 +33,7 @@ SHAPES = [
 
 def operand(rows, columns, dtype, seed):
     """Numbers from -1/2 to 1/2 of 24 bits, made of integers alone."""
-    parts = (words(seed)[: 2 * rows * columns] >> np.uint64(40)).astype(np.float64) * 2.0**-24 - 0.5
+    parts = (words(seed)[: min(2 * rows * columns, 1 << 18)] >> np.uint64(40)).astype(np.float64) * 2.0**-24 - 0.5
     real, imaginary = np.resize(parts, (2, rows, columns))
     return (real + 1j * imaginary if dtype.startswith("complex") else real).astype(dtype)
 
