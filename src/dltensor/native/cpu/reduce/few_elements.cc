@@ -10,7 +10,7 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 2048, most_wide = 512;
+constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 2048, most_wide = 512, most_of_dots = 128;
 
 bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
@@ -184,18 +184,44 @@ void half_differences(const char* a, int64_t row_bytes, int64_t n, R* out) {
 }
 
 // Sums or means of n columns of float64.
-bool round_wide(const ReducePass& pass, const char* a, int64_t row_bytes, int64_t n, double* out) {
+template <class R>
+bool round_wide(const ReducePass& pass, const char* a, int64_t row_bytes, int64_t rows, int64_t n, R* out) {
   constexpr int64_t block = 64;
   const double count = is_mean(pass) ? double(pass.reduced_count) : 1;
+  const auto rounded_columns = pass.kernels->reduce->few.rounded_columns[is_same<R, double>::value];
   double states[3 * block];
   for (int64_t c = 0; c < n; c += block) {
-    uint64_t left = pass.kernels->reduce->few.rounded_columns(out + c, states, block, a + 8 * c, row_bytes,
-                                                              pass.reduced[0].size, smaller(block, n - c), count);
+    uint64_t left = rounded_columns(out + c, states, block, a + 8 * c, row_bytes, rows, smaller(block, n - c), count);
     for (; left != 0; left &= left - 1) {
       const int k = __builtin_ctzll(left);
       const State s{states[k], states[block + k], states[2 * block + k]};
       if (!(count == 1 ? round_state(s, out + c + k) : round_mean(s, count, out + c + k))) return false;
     }
+  }
+  return true;
+}
+
+// Sums of products of rows that follow one another in memory: the products, and what rounding takes from them, as further rows.
+bool is_dot(const ReducePass& pass) {
+  return pass.factor != nullptr && pass.terms != nullptr && pass.turns && pass.end == End::sum && pass.type == type_float64 &&
+         (pass.result == type_float32 || pass.result == type_float64);
+}
+bool reduce_dots(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage) {
+  const Axis& inner = pass.reduced[0];
+  const int64_t strip = smaller(n, product_count / inner.size);
+  for (int64_t c = 0; c < n; c += strip) {
+    const int64_t count = smaller(strip, n - c), bytes = count * inner.size * 8;
+    const char* terms = turned(pass, where.at + c * where.step, inner.step, where.step, count, inner.size, stage);
+    if (pass.with_rests) {
+      memcpy(stage->spare[0], terms, size_t(bytes));
+      memcpy(stage->spare[0] + bytes, stage->rests, size_t(bytes));
+      terms = stage->spare[0];
+    }
+    const int64_t rows = pass.with_rests ? 2 * inner.size : inner.size;
+    const bool is_known = pass.result == type_float64
+                              ? round_wide(pass, terms, count * 8, rows, count, static_cast<double*>(results) + c)
+                              : round_wide(pass, terms, count * 8, rows, count, static_cast<float*>(results) + c);
+    if (!is_known) return false;
   }
   return true;
 }
@@ -208,7 +234,7 @@ bool round_wide_variances(const ReducePass& pass, const char* a, int64_t row_byt
   double means[block], states[3 * block];
   for (int64_t c = 0; c < n; c += block) {
     const int64_t part = smaller(block, n - c);
-    uint64_t left = few.rounded_columns(means, states, block, a + 8 * c, row_bytes, pass.reduced_count, part, count);
+    uint64_t left = few.rounded_columns[1](means, states, block, a + 8 * c, row_bytes, pass.reduced_count, part, count);
     for (; left != 0; left &= left - 1) {
       const int k = __builtin_ctzll(left);
       if (!round_mean(State{states[k], states[block + k], states[2 * block + k]}, count, means + k)) return false;
@@ -229,6 +255,9 @@ bool takes_initial(const ReducePass& pass) {
 }  // namespace
 
 bool takes_few(const ReducePass& pass) {
+  if (is_dot(pass))
+    return pass.columns && pass.mask == nullptr && pass.initial_type < 0 && pass.reduced_ndim == 1 && pass.reduced_count > 0 &&
+           pass.reduced_count <= most_of_dots;
   if (!pass.columns || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr || !takes_initial(pass) ||
       pass.reduced_ndim != 1 || pass.reduced_count == 0 ||
       !(is_product(pass) || is_extreme(pass) || is_exact_sum(pass) || is_variance(pass) || is_wide_variance(pass)))
@@ -251,6 +280,7 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   const int64_t result_bytes = type_table[pass.result].bytes;
   char* const out = static_cast<char*>(results);
   double sums[2 * strip_columns];
+  if (is_dot(pass)) return reduce_dots(pass, where, n, results, stage);
   if (sums_in_place(pass))
     return end_plain(pass, where, sums, n, few.row_sums(sums, pass.in + where.at.in, where.step.in, n, inner.size), stage, out);
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
@@ -276,7 +306,7 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     } else if (is_wide_variance(pass)) {
       if (!round_wide_variances(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
     } else if (pass.type == type_float64) {
-      if (!round_wide(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
+      if (!round_wide(pass, a, row_bytes, inner.size, count, reinterpret_cast<double*>(to))) return false;
     } else {
       const double error = few.column_sums(sums, a, row_bytes, inner.size, count * parts);
       if (!end_plain(pass, run_from(where, c), sums, count * parts, error, stage, to)) return false;

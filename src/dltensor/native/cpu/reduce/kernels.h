@@ -47,10 +47,10 @@ struct FewKernels {
   plain_sums_t column_sums, row_sums;
   // Exact sums divided by `count`, below 2^20, rounded once. False, with nothing that counts written, near subnormal results.
   bool (*round_means)(float* out, const double* sums, int64_t n, double count);
-  // Sums of n columns of float64, at most 64, divided by `count` and rounded once, and their states, words of which are `capacity`
-  // apart. Returns a bit for each column that is not decided, of which `out` does not count.
-  uint64_t (*rounded_columns)(double* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
-                              int64_t n, double count);
+  // Sums of n columns of float64, at most 64, divided by `count` and rounded once to float32 or float64. Returns a bit for each column
+  // that is not decided, of which `out` does not count, and leaves the states of these, whose words are `capacity` apart.
+  uint64_t (*rounded_columns[2])(void* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
+                                 int64_t n, double count);
   // Sums of the squared deviations of n columns of float32 from their means, off by at most (rows + 8) * 2^-52 of them; NaN with
   // infinities and NaN.
   void (*column_deviations)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);

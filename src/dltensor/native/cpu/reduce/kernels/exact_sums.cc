@@ -247,7 +247,22 @@ DLT_FN void add_rows(TwoSum (&local)[K], const char* a, int64_t row_bytes, int64
     }
   for (int k = 0; k < K; ++k) local[k] = {above[k], below[k], EXACT ? lost[k] : lost[k] * (double(rows) * 0x1p-53)};
 }
+// The numbers as a dtype has them.
+template <class R>
+DLT_FN V as_result(V x) {
+  if constexpr (is_same<R, double>::value) return x;
+  else {
+    const half_vector rounded = narrowed(x);
+    return widened(reinterpret_cast<const float*>(&rounded));
+  }
+}
+DLT_FN void save_result(double* to, V x) { save(to, x); }
+DLT_FN void save_result(float* to, V x) {
+  const half_vector rounded = narrowed(x);
+  __builtin_memcpy(to, &rounded, sizeof rounded);
+}
 // A register of sums, divided by `count` and rounded once, and which are known.
+template <class R>
 DLT_FN integers rounded(const TwoSum& local, double count, V* out) {
   const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
   const double each = 1 / count;
@@ -262,17 +277,17 @@ DLT_FN integers rounded(const TwoSum& local, double count, V* out) {
     below = (rest_of(sum, above, V{} + count) + rest) * each;
     margin = local.lost * 2 * each + size_of(below) * 0x1p-50;
   }
-  const V up = above + (below + margin), down = above + (below - margin), size = size_of(up);
+  const V up = as_result<R>(above + (below + margin)), down = as_result<R>(above + (below - margin)), size = size_of(up);
   *out = (is_power ? up * each : up) + 0.0;
   // Remainders, and quotients by a power of two, are exact in this range; infinities and NaN are added again.
-  integers known = (up == down) & (size < 0x1p900);
+  integers known = (up == down) & (size < (is_same<R, float>::value ? 0x1p127 : 0x1p900));
   if (count != 1) known &= (size > 0x1p-900) | ((local.above == 0) & (local.below == 0) & (local.lost == 0));
   return known;
 }
 // K registers of columns. Returns a bit for each column that is not decided.
-template <int K>
-DLT_FN uint64_t rounded_registers(double* out, const char* a, int64_t row_bytes, int64_t rows, double count) {
-  const bool is_pair = rows == 2 && (count == 1 || count == 2);
+template <class R, int K>
+DLT_FN uint64_t rounded_registers(R* out, const char* a, int64_t row_bytes, int64_t rows, double count) {
+  const bool is_pair = rows == 2 && (count == 1 || count == 2) && is_same<R, double>::value;
   TwoSum local[K];
   if (!is_pair && rows < 32) add_rows<true>(local, a, row_bytes, rows);
   else if (!is_pair) add_rows<false>(local, a, row_bytes, rows);
@@ -282,8 +297,8 @@ DLT_FN uint64_t rounded_registers(double* out, const char* a, int64_t row_bytes,
     V results;
     const integers known = is_pair ? rounded_pair(load(first), load(reinterpret_cast<const double*>(a + row_bytes) + k * lanes),
                                                   1 / count, &results)
-                                   : rounded(local[k], count, &results);
-    save(out + k * lanes, results);
+                                   : rounded<R>(local[k], count, &results);
+    save_result(out + k * lanes, results);
     unknown |= uint64_t(~bits_of(known) & all_lanes) << (k * lanes);
   }
   return unknown;
@@ -291,16 +306,18 @@ DLT_FN uint64_t rounded_registers(double* out, const char* a, int64_t row_bytes,
 
 // Sums of up to 64 columns of float64, divided by `count` and rounded once. Returns the columns that are not decided, whose states are
 // left.
-uint64_t rounded_columns(double* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
+template <class R>
+uint64_t rounded_columns(void* results, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
                          int64_t n, double count) {
+  R* const out = static_cast<R*>(results);
   const auto row = [&](int64_t r) { return reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes); };
   uint64_t unknown = 0;
   int64_t c = 0;
   constexpr int together = register_bytes == 64 ? 4 : 2;  // as many streams of memory, and registers
   for (; c + together * lanes <= n; c += together * lanes)
-    unknown |= rounded_registers<together>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
+    unknown |= rounded_registers<R, together>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
   for (; c + lanes <= n; c += lanes)
-    unknown |= rounded_registers<1>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
+    unknown |= rounded_registers<R, 1>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
   if (c < n) unknown |= ~uint64_t(0) >> (64 - (n - c)) << c;
   for (uint64_t left = unknown; left != 0; left &= left - 1) {
     const int k = __builtin_ctzll(left);
@@ -352,7 +369,8 @@ void fill(ReduceKernels* kernels, int type, int complex_type) {
 void fill_exact_sums(ReduceKernels* kernels) {
   FewKernels* const few = &kernels->few;
   few->round_means = round_means;
-  few->rounded_columns = rounded_columns;
+  few->rounded_columns[0] = rounded_columns<float>;
+  few->rounded_columns[1] = rounded_columns<double>;
   few->column_products[0] = column_products<float>;
   few->column_products[1] = column_products<double>;
   few->column_sums = column_sums;
