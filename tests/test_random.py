@@ -127,7 +127,25 @@ COMPOSED = {
     "binomial of many": lambda rng, n: rng.binomial(1000, 0.3, n),
     "geometric": lambda rng, n: rng.geometric(0.3, n),
     "multinomial": lambda rng, n: rng.multinomial(9, [0.2, 0.3, 0.5], n),
+    "multinomial of many": lambda rng, n: rng.multinomial(900, [0.2, 0.3, 0.5], n),
+    "gamma of float32": lambda rng, n: rng.gamma(2.5, 2, size=n, dtype="float32"),
+    "beta of large shapes": lambda rng, n: rng.beta(7.0, 40.0, n, dtype="float64"),
     "multivariate_normal": lambda rng, n: rng.multivariate_normal([0, 1], [[2, 1], [1, 2]], n, dtype="float64"),
+}
+
+
+# Parameters for each value, numbers beside them, and parameters on either side of where methods change.
+EACH = {
+    "gamma": lambda rng, n, to: rng.gamma(to(np.linspace(0, 3, n)), 2.0, dtype="float64"),
+    "gamma of scales": lambda rng, n, to: rng.gamma(2.0, to(np.linspace(0, 3, n)), dtype="float64"),
+    "beta": lambda rng, n, to: rng.beta(to(np.linspace(0.01, 3, n)), to(np.linspace(2, 0.1, n)), dtype="bfloat16"),
+    "chisquare": lambda rng, n, to: rng.chisquare(to(np.linspace(0.1, 5, n)), dtype="float16"),
+    "poisson": lambda rng, n, to: rng.poisson(to(np.linspace(0, 30, n))),
+    "binomial": lambda rng, n, to: rng.binomial(to(np.arange(n)), to(np.linspace(0, 1, n))),
+    "binomial of n": lambda rng, n, to: rng.binomial(to(np.arange(n)), 0.3),
+    "geometric": lambda rng, n, to: rng.geometric(to(np.linspace(1e-9, 1, n))),
+    "laplace": lambda rng, n, to: rng.laplace(to(np.linspace(-1, 1, n)), 2.0),
+    "multinomial": lambda rng, n, to: rng.multinomial(to(np.arange(n)), [0.2, 0.1, 0.3, 0.4]),
 }
 
 
@@ -136,7 +154,8 @@ def everything(n):
     found = [digest(draw(Generator(9), n, dtype)) for draw in DRAWS.values() for dtype in REALS]
     found += [digest(Generator(9).integers(100, shape=n, dtype=dtype)) for dtype in INTEGERS]
     found += [digest(Generator(9).integers(3 * 2**30, shape=n)), digest(Generator(9).integers(3 * 2**61, shape=n))]
-    found += [digest(draw(Generator(9), n // 10)) for draw in COMPOSED.values()]
+    found += [digest(draw(Generator(9), n // 2)) for draw in COMPOSED.values()]
+    found += [digest(draw(Generator(9), n // 2, np.asarray)) for draw in EACH.values()]
     return [*found, digest(Generator(9).permutation(1000)), digest(Generator(9).choice(9, 50, p=range(9)))]
 
 
@@ -155,7 +174,7 @@ def test_levels_and_threads_give_the_same_bits():
             )
             used, count, *found = made.stdout.split()
             assert (used, count) == (level, threads)
-            assert len(found) == 28 + len(COMPOSED)
+            assert len(found) == 28 + len(COMPOSED) + len(EACH)
             seen[level, threads] = tuple(found)
     assert len(set(seen.values())) == 1, seen
 
@@ -175,6 +194,79 @@ def test_calls_of_composed_distributions_may_be_divided_anywhere(name):
     rng = Generator(3)
     parts = np.concatenate([array(COMPOSED[name](rng, n)) for n in (1, 7, 0, 42, 450)])
     assert whole.tobytes() == parts.tobytes()
+
+
+RECORDED = {
+    "random, float16": "5bbb3a73ec02719f",
+    "random, bfloat16": "faadf96062795118",
+    "random, float32": "206b2d1afdd86052",
+    "random, float64": "54556447b962e968",
+    "uniform, float16": "498f31ebbf65ff41",
+    "uniform, bfloat16": "afc1082615917fcc",
+    "uniform, float32": "f325bbc5dbf42406",
+    "uniform, float64": "7b1b7f86ba07df96",
+    "normal, float16": "a969e54b9f7fd684",
+    "normal, bfloat16": "62bdae2137d3f043",
+    "normal, float32": "0d71c852f0d36a90",
+    "normal, float64": "906d7eab80c637c5",
+    "exponential, float16": "b23796316f27bd7f",
+    "exponential, bfloat16": "38ef9669b63b02df",
+    "exponential, float32": "621481d628285aa5",
+    "exponential, float64": "88d7046812c4dbf4",
+    "lognormal": "6041ba9b38ea915c",
+    "laplace": "d212e43ee63c74af",
+    "gumbel": "f63335319430e6e2",
+    "logistic": "d0b2288edc6611fe",
+    "rayleigh": "00567815d96d13e1",
+    "weibull": "a485cacadf53cb61",
+    "pareto": "c90785241eb48f09",
+    "gamma below 1": "4a2208639443d317",
+    "gamma": "069f8e2c91607067",
+    "chisquare": "e8787372e5e82131",
+    "beta": "b2e3913152fc2c75",
+    "poisson of few": "b4ed452479d84548",
+    "poisson of many": "58aa2006bf0b156c",
+    "binomial of few": "72a15e700a78c3ef",
+    "binomial of many": "8e133cc26804c0b1",
+    "geometric": "96013e9c892d388d",
+    "multinomial": "2d67ee3815ffd37f",
+    "multinomial of many": "cda64ae482b1a8c3",
+    "gamma of float32": "35e43c0a64a643bf",
+    "beta of large shapes": "5eef635ca62763a4",
+    "multivariate_normal": "9faee7eda79e8af6",
+    "gamma of arrays": "fa66e605402cd158",
+    "gamma of scales of arrays": "fba38b91a56423bd",
+    "beta of arrays": "eeb78b0c8ed34838",
+    "chisquare of arrays": "39846513dcd4b2d3",
+    "poisson of arrays": "1bbccaa15c770696",
+    "binomial of arrays": "f98bcb8a0b5918e5",
+    "binomial of n of arrays": "760ec6831685634d",
+    "geometric of arrays": "c161232c6a026867",
+    "laplace of arrays": "4d68514a11cb2f3c",
+    "multinomial of arrays": "17238651a95e8cb4",
+}
+
+
+def recorded():
+    """Hashes of values of each distribution."""
+    found = {
+        f"{name}, {dtype}": digest(DRAWS[name](Generator(9), 5000, dtype))[:16] for name in DRAWS for dtype in REALS
+    }
+    found |= {name: digest(COMPOSED[name](Generator(9), 5000))[:16] for name in COMPOSED}
+    return found | {f"{name} of arrays": digest(EACH[name](Generator(9), 5000, np.asarray))[:16] for name in EACH}
+
+
+def test_values_are_those_of_the_record():
+    assert recorded() == RECORDED
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_arrays_of_parameters_may_be_divided_anywhere(name):
+    """Parameters of slices are those of the whole."""
+    whole, parts, rng = array(EACH[name](Generator(3), 700, np.asarray)), [], Generator(3)
+    for first, last in ((0, 1), (1, 9), (9, 9), (9, 530), (530, 700)):
+        parts.append(array(EACH[name](rng, 700, lambda x, of=slice(first, last): x[of])))
+    assert whole.tobytes() == np.concatenate(parts).tobytes()
 
 
 @pytest.mark.parametrize("count", [10, 3 * 2**30, 2**32, 2**32 + 1, 3 * 2**61, 2**64])
@@ -537,7 +629,7 @@ CONTINUOUS = {
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_composed_distributions(name):
-    assert kolmogorov(array(COMPOSED[name](Generator(5), 50000)), CONTINUOUS[name]) < 1.95  # p = 0.001
+    assert kolmogorov(array(COMPOSED[name](Generator(6), 50000)), CONTINUOUS[name]) < 1.95  # p = 0.001
 
 
 @pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 2.5, 100.0, 1e6])
@@ -628,6 +720,145 @@ def test_parameters_broadcast_and_give_what_each_gives_alone():
         assert together[k].tolist() == rng.poisson(float(means[k]), 50).tolist()
         rng.state = state
         assert outcomes[k].tolist() == rng.binomial(int(trials[k]), float(chances[k]), 50).tolist()
+
+
+@pytest.mark.parametrize("n", [1, 7, 63, 64, 65, 511, 512, 513, 1500])
+@pytest.mark.parametrize(
+    "name", ["gamma below 1", "gamma", "beta", "poisson of few", "poisson of many", "binomial of few"]
+)
+def test_numbers_and_arrays_of_them_give_the_same_values(name, n):
+    """By a table or by a loop, with constants computed once or for each value."""
+    arguments = {
+        "gamma below 1": ("gamma", 0.3, 2.0),
+        "gamma": ("gamma", 2.5, 2.0),
+        "beta": ("beta", 0.5, 2.0),
+        "poisson of few": ("poisson", 3.0),
+        "poisson of many": ("poisson", 40.0),
+        "binomial of few": ("binomial", 10, 0.7),
+    }
+    method, *numbers = arguments[name]
+    kind = {} if method in ("poisson", "binomial") else {"dtype": "float64"}
+    one = array(getattr(Generator(3), method)(*numbers, size=n, **kind))
+    each = array(getattr(Generator(3), method)(*[np.full(n, x) for x in numbers], **kind))
+    assert one.tobytes() == each.tobytes()
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 1.0, 1.5, 2.5, 40.0, 1e6, 1e15])
+def test_gamma_values_have_their_distribution(alpha):
+    """Against the distribution function of integers and halves, and the normal one of large parameters."""
+    x = array(Generator(8).gamma(alpha, size=200000, dtype="float64"))
+    if alpha == 1e-3:  # P(x < t) is nearly t^alpha / Gamma(1 + alpha) for small t
+        t = 1e-100
+        share = t**alpha / math.gamma(1 + alpha)
+        assert abs((x < t).mean() - share) < 4 * math.sqrt(share * (1 - share) / x.size)
+    elif alpha < 41:
+        assert kolmogorov(x, lambda v: gamma_below(alpha, v)) < 1.95
+    else:  # Wilson and Hilferty
+        z = ((x / alpha) ** (1 / 3) - (1 - 1 / (9 * alpha))) * 3 * math.sqrt(alpha)
+        assert kolmogorov(z, normal_distribution) < 1.95
+
+
+def gamma_below(alpha, x):
+    """The distribution function of halves of integers, by its recurrence."""
+    whole = alpha == int(alpha)
+    below = 1 - np.exp(-x) if whole else error_function(np.sqrt(x))
+    a = 1.0 if whole else 0.5
+    while a < alpha:
+        below = below - np.exp(a * np.log(x) - x - math.lgamma(a + 1))
+        a += 1
+    return below
+
+
+@pytest.mark.parametrize(("a", "b"), [(1e-3, 1e-3), (1e-3, 5.0), (1.0, 3.0), (3.0, 1.0), (0.5, 0.5), (1e5, 1e5)])
+def test_beta_values_have_their_distribution(a, b):
+    x = array(Generator(8).beta(a, b, 200000, dtype="float64"))
+    assert np.isfinite(x).all()
+    if a == b == 1e-3:  # nearly all values are 0 or 1
+        assert abs((x > 0.5).mean() - 0.5) < 4 * 0.5 / math.sqrt(x.size)
+        assert ((x < 0.01) | (x > 0.99)).mean() > 0.98
+    elif b == 5.0:  # P(x < t) is nearly t^a / (a B(a, b))
+        share = 1e-10**a * math.exp(math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b))
+        assert abs((x < 1e-10).mean() - share) < 4 * math.sqrt(share * (1 - share) / x.size)
+    elif b == 1.0:
+        assert kolmogorov(x, lambda v: v**a) < 1.95
+    elif a == 1.0:
+        assert kolmogorov(x, lambda v: 1 - (1 - v) ** b) < 1.95
+    elif a == 0.5:
+        assert kolmogorov(x, lambda v: 2 / math.pi * np.arcsin(np.sqrt(v))) < 1.95
+    else:
+        assert kolmogorov((x - 0.5) * 2 * math.sqrt(2 * a + 1), normal_distribution) < 1.95
+
+
+@pytest.mark.parametrize("mean", [1e-12, 9.999, 10.001, 1e6, 1e15])
+def test_poisson_values_of_extreme_means(mean):
+    x = array(Generator(8).poisson(mean, 200000)).astype(float)
+    assert abs(x.mean() - mean) < 4 * math.sqrt(mean / x.size) + 1e-6
+    if mean > 1e5:  # the transform of Anscombe
+        assert kolmogorov(2 * (np.sqrt(x + 3 / 8) - math.sqrt(mean + 3 / 8)), normal_distribution) < 1.95
+    elif mean > 1:
+        probabilities = [math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(100)]
+        assert abs(agreement(x.astype(int), probabilities)) < 3.5
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-12, 0.3, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 2**31, 2**52])
+def test_binomial_values_of_extreme_trials(n, p):
+    x = array(Generator(8).binomial(n, p, 100000))
+    assert 0 <= x.min() <= x.max() <= n
+    variance = n * p * (1 - p)
+    assert abs((x - n * p).mean()) <= 4.5 * math.sqrt(variance / x.size) + 1e-3
+    if variance > 1e6:
+        assert kolmogorov((x - n * p) / math.sqrt(variance), normal_distribution) < 1.95
+    elif n <= 2:
+        expected = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+        assert np.abs(np.bincount(x, minlength=n + 1) / x.size - expected).max() < 4 * 0.5 / math.sqrt(x.size)
+
+
+def test_geometric_values_of_small_probabilities():
+    x = array(Generator(8).geometric(1e-9, 100000)).astype(float)
+    assert kolmogorov(x * 1e-9, lambda v: 1 - np.exp(-v)) < 1.95
+    assert Generator(8).geometric(5e-324, 3).tolist() == [2**63 - 1] * 3
+
+
+def test_values_beyond_int64_are_its_largest_one():
+    assert Generator(8).poisson(1e300, 2).tolist() == [2**63 - 1] * 2
+    assert Generator(8).binomial(2**63 - 1, 1.0, 2).tolist() == [2**63 - 1] * 2
+
+
+def test_scales_of_zero_give_the_location():
+    for draw in ("laplace", "logistic", "gumbel"):
+        assert getattr(Generator(8), draw)(3.0, 0.0, 700).tolist() == [3.0] * 700
+    assert Generator(8).gamma(2.0, 0.0, size=700).tolist() == [0.0] * 700
+    assert Generator(8).gamma(0.0, 5.0, size=700).tolist() == [0.0] * 700
+
+
+def test_rows_of_one_outcome_and_of_none():
+    assert Generator(8).multinomial(5, [1.0], 3).tolist() == [[5]] * 3
+    assert Generator(8).multinomial(5, [0.0, 1.0, 0.0], 3).tolist() == [[0, 5, 0]] * 3
+    assert Generator(8).multinomial(5, [0.5, 0.5], 0).shape == (0, 2)
+    many = array(Generator(8).multinomial(10**6, np.full(50, 0.02), 2000))
+    assert set(many.sum(1).tolist()) == {10**6}
+    assert np.abs(many.mean(0) - 20000).max() < 4.5 * math.sqrt(19600 / 2000)
+
+
+def test_a_value_takes_whole_blocks():
+    rng = Generator(1)
+    rng.random(1)
+    rng.gamma(2.0, size=3)
+    assert rng.state["position"] == 16
+    rng.beta(2.0, 2.0, 3)
+    assert rng.state["position"] == 40
+    rng.multinomial(3, [0.2, 0.3, 0.5], 2)
+    assert rng.state["position"] == 56
+    rng.multinomial(3, [1.0], 2)
+    assert rng.state["position"] == 56
+
+
+def test_rejected_values_take_words_of_their_own():
+    """Attempts of a value read other blocks than those of its neighbours and of rejected integers."""
+    x = array(Generator(2).gamma(1.0, size=400000, dtype="float64"))
+    assert abs(np.corrcoef(x[1:], x[:-1])[0, 1]) < 4 / math.sqrt(x.size)
+    assert np.unique(x).size == x.size
 
 
 def test_the_shape_is_by_default_that_of_the_parameters():

@@ -238,10 +238,16 @@ def test_every_distribution_compiles(arch, tmp_path):
     for t, words in (("int8_t", 1), ("uint16_t", 1), ("int32_t", 1), ("int64_t", 1), ("int64_t", 2), ("uint64_t", 2)):
         compile(arch, H, f"{D}<4, {t}, {words}>")
         done += 1
+    D, H = "dlt::kernels::random::samples", "native/cuda/kernels/random/samples.cuh"
+    counts = (6, 9, 14, 16)
+    for distribution in range(5, 19):
+        for t in ("int64_t",) if distribution in counts else ("float", "double"):
+            compile(arch, H, f"{D}<{distribution}, {t}>")
+            done += 1
     print(done)
     """
     )
-    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 22
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 46
 
 
 @pytest.fixture(params=["NVRTC", "fake"])

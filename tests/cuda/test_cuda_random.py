@@ -9,6 +9,7 @@ import pytest
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
 
 import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
+import test_random as drawing  # noqa: E402
 
 pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
 REALS = ("float16", "bfloat16", "float32", "float64")
@@ -59,6 +60,46 @@ def test_two_calls_give_the_values_of_one(eager_machine):
     one, two = dl.random.Generator(5), dl.random.Generator(5)
     parts = [two.normal(shape=n, device="cuda").tolist() for n in (3, 5, 1, 0, 7)]
     assert [value for part in parts for value in part] == one.normal(shape=16, device="cuda").tolist()
+
+
+@pytest.mark.parametrize("skip", [0, 3, 2**34 + 5])
+@pytest.mark.parametrize("name", drawing.COMPOSED)
+def test_values_of_distributions_are_the_cpus(eager_machine, name, skip):
+    on_cpu, on_cuda = dl.random.Generator(11), dl.random.Generator(11)
+    for rng in (on_cpu, on_cuda):
+        rng.jump(skip)
+    want = drawing.COMPOSED[name](on_cpu, 300)
+    got = drawing.COMPOSED[name](Here(on_cuda), 300)
+    assert str(got.device) == "cuda:0"
+    assert got.to("cpu").view("uint8").tolist() == want.view("uint8").tolist()
+    assert on_cpu.state == on_cuda.state
+
+
+class Here:
+    """A generator whose methods draw on the device."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __getattr__(self, name):
+        return lambda *arguments, **options: getattr(self.rng, name)(*arguments, device="cuda", **options)
+
+
+@pytest.mark.parametrize("name", drawing.EACH)
+def test_parameters_of_a_device_give_the_cpus_values(eager_machine, name):
+    want = drawing.EACH[name](dl.random.Generator(11), 300, np.asarray)
+    got = drawing.EACH[name](dl.random.Generator(11), 300, lambda x: dl.asarray(x).to("cuda"))
+    assert str(got.device) == "cuda:0"
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert got.to("cpu").view("uint8").tolist() == want.view("uint8").tolist()
+
+
+def test_parameters_move_to_the_device_of_the_values(eager_machine):
+    means = dl.asarray([0.5, 20.0, 3.0], dtype="float64")
+    want = dl.random.Generator(2).poisson(means, (2, 3)).tolist()
+    assert dl.random.Generator(2).poisson(means, (2, 3), device="cuda").to("cpu").tolist() == want
+    assert dl.random.Generator(2).poisson(means.to("cuda"), (2, 3), device="cpu").tolist() == want
+    assert str(dl.random.Generator(2).poisson(dl.asarray(3.0, device="cuda"), 2).device) == "cuda:0"
 
 
 def test_out_says_the_device(eager_machine):

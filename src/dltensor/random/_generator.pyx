@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generator: arguments are checked and positions counted here; native/ computes words and values."""
 cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyTypeObject
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .._core.convert cimport view_any
 from .._core.indexing cimport integer_of, items_of
-from .._core.native cimport (MAX_DIMS, Status, computed_types, find_type, is_contiguous, numel, type_table)
+from .._core.native cimport (MAX_DIMS, Status, find_type, is_contiguous, numel, type_table)
 from .._core.signals cimport check_signals
 from .._core.allocation cimport check_writable
 from .._core.shapes cimport read_shape
@@ -50,6 +52,22 @@ cdef extern from "native/ops/random/draws.h" namespace "dlt" nogil:
     Distribution NORMAL "dlt::draw_normal"
     Distribution EXPONENTIAL "dlt::draw_exponential"
     Distribution INTEGERS "dlt::draw_integers"
+    Distribution BETA "dlt::draw_beta"
+    Distribution BINOMIAL "dlt::draw_binomial"
+    Distribution CHISQUARE "dlt::draw_chisquare"
+    Distribution GAMMA "dlt::draw_gamma"
+    Distribution GEOMETRIC "dlt::draw_geometric"
+    Distribution GUMBEL "dlt::draw_gumbel"
+    Distribution LAPLACE "dlt::draw_laplace"
+    Distribution LOGISTIC "dlt::draw_logistic"
+    Distribution LOGNORMAL "dlt::draw_lognormal"
+    Distribution MULTINOMIAL "dlt::draw_multinomial"
+    Distribution PARETO "dlt::draw_pareto"
+    Distribution POISSON "dlt::draw_poisson"
+    Distribution RAYLEIGH "dlt::draw_rayleigh"
+    Distribution WEIBULL "dlt::draw_weibull"
+    int first_sample
+    int distribution_count
     cppclass DrawOptions "dlt::Draw"(Draw):  # the table only names the struct
         Sequence sequence
         double a
@@ -58,10 +76,24 @@ cdef extern from "native/ops/random/draws.h" namespace "dlt" nogil:
         uint64_t low
         uint64_t count
         uint64_t reject
+        const EngineOperand* parameters
 
 cdef extern from "native/cpu/random/random.h" namespace "dlt" nogil:
     bint draws(Distribution, int)
-    int words_per_value(Distribution, int, uint64_t)
+    uint64_t words_per_value(Distribution, int, uint64_t)
+    enum class Domain(int):
+        whole
+        no_parameter
+    bint contains(Domain, double)
+    cppclass SampleParameter:
+        const char* name
+        Domain domain
+    cppclass SampleRow:
+        const char* name
+        bint counts
+        int blocks
+        SampleParameter parameters[2]
+    const SampleRow* sample_rows
     void philox_block(uint32_t*, const uint32_t*, const uint32_t*)
     void permute(const Sequence&, uint64_t, int64_t, int64_t*)
     bint choose_distinct(const Sequence&, uint64_t, int64_t, int64_t, int64_t*)
@@ -73,6 +105,7 @@ _NARROW, _WIDE, _END = 0x100000000, 0x10000000000000000, 2**int(position_bits)
 _ALGORITHM = "philox4x32-10"
 _REALS = "float16, bfloat16, float32 or float64"
 _INTEGERS = "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"
+cdef list _SAMPLES = [sample_rows[i].name.decode() for i in range(distribution_count - first_sample)]
 
 
 cdef int _read_words(object numbers, uint32_t* words, int count, str what) except -1:
@@ -194,7 +227,8 @@ cdef class Generator:
     Notes
     -----
     A generator counts words of 32 bits. A value takes one word; values of float64, and integers among more than 2^32,
-    take two, which begin at an even position. So two calls of 5 values give the values of one call of 10.
+    take two, which begin at an even position; values of distributions whose parameters may be arrays take four or more,
+    which begin at a multiple of four. So two calls of 5 values give the values of one call of 10.
     A sequence has 2^56 words. Threads may share a generator: each call takes its words at once, then computes.
 
     Choices and permutations are computed on the host. float16 and bfloat16 values of `normal` and `exponential` are
@@ -277,17 +311,19 @@ cdef class Generator:
     def __setstate__(self, state: _State):
         self.state = state
 
-    cdef uint64_t _reserve(self, int64_t n, int words, str func) except? 0xffffffffffffffff:
-        """The position of the first of n values; the next call begins after them."""
+    cdef uint64_t _reserve(self, int64_t n, uint64_t words, str func) except? 0xffffffffffffffff:
+        """The position of the first of n values, which is that of a block where they take whole ones; the next call
+        begins after them."""
         cdef uint64_t start, used
         cdef uint64_t most = <uint64_t>1 << position_bits
+        cdef uint64_t unit = words if words < 4 else 4
         cdef bint fits
         with cython.critical_section(self):
             used = self._position
-            start = used + (-used & <uint64_t>(words - 1))  # `words` is a power of two
-            fits = start <= most and <uint64_t>n <= (most - start) // <uint64_t>words
+            start = used + (-used & (unit - 1) if unit else 0)
+            fits = start <= most and (words == 0 or <uint64_t>n <= (most - start) // words)
             if fits:
-                self._position = start + <uint64_t>n * <uint64_t>words
+                self._position = start + <uint64_t>n * words
         if not fits:
             raise ValueError(f"{func}: {n} values do not fit into the 2^{position_bits} words of a sequence, of which "
                              f"{used} are used; continue with a generator of spawn()")
@@ -304,9 +340,9 @@ cdef class Generator:
         cdef Status status
         cdef int64_t extents[MAX_DIMS]
         cdef DLDevice where_to
-        cdef int type, words, ndim
+        cdef int type, ndim
         cdef int64_t n
-        cdef uint64_t start
+        cdef uint64_t start, words
         if target is not None:
             _check_output(target, shape, dtype, device, func)
             device = target.device
@@ -319,17 +355,52 @@ cdef class Generator:
             result = new_empty(ndim, extents, read_dtype(dtype, func), where_to, func)
         type = find_type(result.impl.dl.dtype)
         n = numel(result.impl.dl.ndim, result.impl.dl.shape)
+        if kind == MULTINOMIAL:  # a value is a row
+            n //= <int64_t>how.count + 1
         how.sequence.key, how.sequence.stream = self._key, self._stream
         words = words_per_value(kind, type, how.count)
         start = self._reserve(n, words, func)
         engine = engine_at(result.impl.dl.device, &launch, func)
         read_owned(result, &place)
-        state = release_gil(launch, n * type_table[type].bytes)
-        status = engine.draw(kind, type, words, how[0], start, n, place, launch)
+        state = release_gil(launch, n * type_table[type].bytes if kind < first_sample else 64 * n)
+        status = engine.draw(kind, type, <int>words if kind < first_sample else 0, how[0], start, n, place, launch)
         finish(state, status, launch, func)
         if target is not None and result is not target:
             assign(target, result, func)
         return result if out is None else out
+
+    cdef object _sample(self, Distribution kind, object first, object second, object shape, object size, object dtype,
+                        object device):
+        """Values of a row of ops/random/rows.h; `second` is None where there is one parameter."""
+        cdef const SampleRow* row = &sample_rows[<int>kind - first_sample]
+        cdef str func = _SAMPLES[<int>kind - first_sample]
+        cdef DrawOptions how
+        shape = _one_of(shape, size, func)
+        dtype = DTYPES["int64"] if row.counts else _checked(kind, dtype, None, None, func)
+        how.count = row.blocks
+        how.a = how.b = 0
+        if (_reads_number(first, row.parameters[0].domain, &how.a)
+                and _reads_number(second, row.parameters[1].domain, &how.b) and _is_plain_shape(shape)):
+            return self._draw(kind, &how, () if shape is None else shape, dtype, None, None, device, func)
+        values = [first] if row.parameters[1].domain == Domain.no_parameter else [first, second]
+        names = [row.parameters[i].name.decode() for i in range(len(values))]
+        domains = [<int>row.parameters[i].domain for i in range(len(values))]
+        shape, device, values = _arranged(func, values, names, domains, shape, device)
+        return self._draw_with(kind, &how, values, shape, dtype, device, func)
+
+    cdef object _draw_with(self, Distribution kind, DrawOptions* how, list parameters, object shape, object dtype,
+                           object device, str func):
+        """Values with parameters that are numbers or tensors on their device."""
+        cdef EngineOperand operands[2]
+        cdef double* numbers[2]
+        numbers[0], numbers[1] = &how.a, &how.b
+        for k in range(len(parameters)):
+            if isinstance(parameters[k], Tensor):
+                read_owned(<Tensor>parameters[k], &operands[k])
+            else:
+                numbers[k][0] = parameters[k]
+        how.parameters = operands
+        return self._draw(kind, how, shape, dtype, None, None, device, func)
 
     def random(self, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [0, 1).
@@ -643,7 +714,7 @@ cdef class Generator:
         >>> bool((dl.random.Generator(1).lognormal(0.0, 0.0, 2) == 1.0).all())
         True
         """
-        return _composed("lognormal", self, (mean, sigma), shape, size, dtype, device)
+        return self._sample(LOGNORMAL, mean, sigma, shape, size, dtype, device)
 
     def laplace(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Laplace distribution.
@@ -659,16 +730,16 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            The difference of two exponential values.
+            An exponential value with a random sign.
 
         {Generator.lognormal: Raises}
 
         Examples
         --------
         >>> dl.random.Generator(1).laplace(shape=2)
-        Tensor([-0.22942197, -0.2868904 ], shape=(2,), device=cpu, dtype=float32)
+        Tensor([-0.1112839 , -0.13454685], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("laplace", self, (loc, scale), shape, size, dtype, device)
+        return self._sample(LAPLACE, loc, scale, shape, size, dtype, device)
 
     def gumbel(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Gumbel distribution.
@@ -687,7 +758,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).gumbel(shape=2)
         Tensor([2.1956708, 2.005843 ], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("gumbel", self, (loc, scale), shape, size, dtype, device)
+        return self._sample(GUMBEL, loc, scale, shape, size, dtype, device)
 
     def logistic(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a logistic distribution.
@@ -697,16 +768,16 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            The logarithm of the ratio of two exponential values.
+            The logarithm of u / (1 - u) of a uniform value u.
 
         {Generator.laplace: Raises}
 
         Examples
         --------
         >>> dl.random.Generator(1).logistic(shape=2)
-        Tensor([-1.118935 , -1.1417584], shape=(2,), device=cpu, dtype=float32)
+        Tensor([2.1395128, 1.9378153], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("logistic", self, (loc, scale), shape, size, dtype, device)
+        return self._sample(LOGISTIC, loc, scale, shape, size, dtype, device)
 
     def rayleigh(self, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Rayleigh distribution.
@@ -728,7 +799,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).rayleigh(shape=2)
         Tensor([0.4717709, 0.5187424], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("rayleigh", self, (scale,), shape, size, dtype, device)
+        return self._sample(RAYLEIGH, scale, None, shape, size, dtype, device)
 
     def weibull(self, a, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Weibull distribution with scale 1.
@@ -751,7 +822,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).weibull(2.0, 2)
         Tensor([0.3335924 , 0.36680627], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("weibull", self, (a,), shape, size, dtype, device)
+        return self._sample(WEIBULL, a, None, shape, size, dtype, device)
 
     def pareto(self, a, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Pareto distribution of the second kind, which begins at 0.
@@ -770,7 +841,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).pareto(2.0, 2)
         Tensor([0.05721908, 0.06958789], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("pareto", self, (a,), shape, size, dtype, device)
+        return self._sample(PARETO, a, None, shape, size, dtype, device)
 
     def gamma(self, shape, scale=1.0, size=None, *, dtype=None, device=None):
         """Draw values of a gamma distribution.
@@ -787,7 +858,7 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            By the method of Marsaglia and Tsang. An attempt is accepted with a probability of 0.95 or more; after 64
+            By the method of Marsaglia and Tsang. An attempt is accepted with a probability of 0.95 or more; after 254
             the last one stands.
 
         {Generator.laplace: Raises}
@@ -799,9 +870,9 @@ cdef class Generator:
         Examples
         --------
         >>> dl.random.Generator(1).gamma(2.0, size=2)
-        Tensor([2.7930777, 2.0786338], shape=(2,), device=cpu, dtype=float32)
+        Tensor([1.8340278, 1.6158919], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("gamma", self, (shape, scale), None, size, dtype, device)
+        return self._sample(GAMMA, shape, scale, None, size, dtype, device)
 
     def beta(self, a, b, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a beta distribution.
@@ -815,16 +886,16 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            The part of one of two gamma values in their sum.
+            The part of one of two gamma values in their sum; a value takes eight words of the sequence.
 
         {Generator.laplace: Raises}
 
         Examples
         --------
         >>> dl.random.Generator(1).beta(2.0, 3.0, 2)
-        Tensor([0.34359318, 0.3412351 ], shape=(2,), device=cpu, dtype=float32)
+        Tensor([0.413411 , 0.8732807], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("beta", self, (a, b), shape, size, dtype, device)
+        return self._sample(BETA, a, b, shape, size, dtype, device)
 
     def chisquare(self, df, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a chi-squared distribution.
@@ -845,9 +916,9 @@ cdef class Generator:
         Examples
         --------
         >>> dl.random.Generator(1).chisquare(3, 2)
-        Tensor([4.283707 , 3.0327551], shape=(2,), device=cpu, dtype=float32)
+        Tensor([2.6151385, 2.2485416], shape=(2,), device=cpu, dtype=float32)
         """
-        return _composed("chisquare", self, (df,), shape, size, dtype, device)
+        return self._sample(CHISQUARE, df, None, shape, size, dtype, device)
 
     def multivariate_normal(self, mean, cov, shape=None, *, size=None, dtype=None, device=None):
         """Draw vectors of a multivariate normal distribution.
@@ -874,7 +945,15 @@ cdef class Generator:
         >>> dl.random.Generator(1).multivariate_normal([0, 0], [[1, 0], [0, 4]], 2).shape
         (2, 2)
         """
-        return _composed("multivariate_normal", self, (mean, cov), shape, size, dtype, device)
+        from . import _distributions
+
+        shape = _one_of(shape, size, "multivariate_normal")
+        dtype = _checked(UNIT, dtype, None, None, "multivariate_normal")
+        try:
+            return _distributions.multivariate_normal(self, mean, cov, shape, dtype, device)
+        except Exception as error:
+            rename(error, "multivariate_normal")
+            raise
 
     def poisson(self, lam=1.0, shape=None, *, size=None, device=None):
         """Draw numbers of events of a Poisson process.
@@ -888,7 +967,8 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            int64. By inversion below 10, else by PTRS (Hormann, 1993), in 64 attempts at most.
+            int64. By inversion below 10, else by PTRS (Hormann, 1993), in 254 attempts at most.
+            A value that int64 does not hold is its largest one.
 
         Raises
         ------
@@ -901,7 +981,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).poisson(3.0, 4).tolist()
         [5, 5, 3, 0]
         """
-        return _counted("poisson", self, (lam,), shape, size, device)
+        return self._sample(POISSON, lam, None, shape, size, None, device)
 
     def binomial(self, n, p, shape=None, *, size=None, device=None):
         """Draw numbers of successes among independent trials.
@@ -917,7 +997,8 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            int64. By inversion where fewer than 10 are expected, else by BTRS (Hormann, 1993), in 64 attempts at most.
+            int64. By inversion where fewer than 10 are expected, else by BTRS (Hormann, 1993), in 254
+            attempts at most.
 
         {Generator.poisson: Raises}
 
@@ -926,7 +1007,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).binomial(10, 0.5, 4).tolist()
         [7, 7, 5, 2]
         """
-        return _counted("binomial", self, (n, p), shape, size, device)
+        return self._sample(BINOMIAL, n, p, shape, size, None, device)
 
     def geometric(self, p, shape=None, *, size=None, device=None):
         """Draw the number of the first successful one of independent trials.
@@ -949,7 +1030,7 @@ cdef class Generator:
         >>> dl.random.Generator(1).geometric(0.5, 4).tolist()
         [1, 1, 1, 5]
         """
-        return _counted("geometric", self, (p,), shape, size, device)
+        return self._sample(GEOMETRIC, p, None, shape, size, None, device)
 
     def multinomial(self, n, pvals, shape=None, *, size=None, device=None):
         """Draw numbers of trials with each of several outcomes.
@@ -975,7 +1056,20 @@ cdef class Generator:
         >>> dl.random.Generator(1).multinomial(10, [0.2, 0.8], 2).sum(1).tolist()
         [10, 10]
         """
-        return _counted("multinomial", self, (n, pvals), shape, size, device)
+        cdef DrawOptions how
+        cdef list values = [n]
+        shape = _one_of(shape, size, "multinomial")
+        how.a = how.b = 0
+        if _reads_number(n, Domain.whole, &how.a) and _is_plain_shape(shape):
+            values[0], shape = how.a, () if shape is None else shape
+        else:
+            shape, device, values = _arranged("multinomial", values, ["n"], [<int>Domain.whole], shape, device)
+        shape = (shape,) if type(shape) is int else shape
+        shares = _shares(pvals)
+        how.count = shares.size
+        values.append(shares if device is None else shares.to(device))
+        return self._draw_with(MULTINOMIAL, &how, values, (*shape, shares.size + 1), DTYPES["int64"], device,
+                               "multinomial")
 
     def permuted(self, x, axis=None, out=None):
         """Return the elements in random order, each line along an axis in an order of its own.
@@ -1262,20 +1356,6 @@ cdef class Generator:
                         self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
         return Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
 
-    def _part(self, n, func):
-        """A generator at the four words of each of the next n values, which this one passes."""
-        cdef Generator part = Generator(self._key, stream=self._stream)
-        part._position = self._reserve(n, 4, func)
-        return part
-
-    def _attempt(self, number):
-        """A generator at the same place of the sequence of an attempt: from 1 on the last of those of children."""
-        cdef Generator part
-        cdef uint64_t attempt = number
-        part = self._child((<uint64_t>1 << 56) - attempt) if attempt else Generator(self._key, stream=self._stream)
-        part._position = self._position
-        return part
-
     def jump(self, n, /):
         """Move forward in the sequence without making values.
 
@@ -1352,53 +1432,89 @@ cdef object _one_of(object shape, object size, str func):
     return size
 
 
-cdef object _composed(str func, Generator rng, tuple parameters, object shape, object size, object dtype,
-                      object device):
-    """Values of a distribution that is composed of others, of whose module the import is left to the first call."""
+cdef bint _reads_number(object value, Domain domain, double* out) except -1:
+    """Read a parameter that is a number of its domain; all else is left to _arranged()."""
+    cdef int overflow = 0
+    if domain == Domain.no_parameter:
+        return True
+    if PyFloat_Check(value) and domain != Domain.whole:
+        out[0] = PyFloat_AS_DOUBLE(value)
+    elif type(value) is int:
+        out[0] = <double>PyLong_AsLongLongAndOverflow(value, &overflow)
+    else:
+        return False
+    return not overflow and contains(domain, out[0])
+
+
+cdef bint _is_plain_shape(object shape) except -1:
+    """Test for None, an int or a tuple of them, none of which is negative."""
+    if type(shape) is int:
+        return shape >= 0
+    if type(shape) is not tuple:
+        return shape is None
+    for extent in <tuple>shape:
+        if type(extent) is not int or extent < 0:
+            return False
+    return True
+
+
+cdef object _arranged(str func, list values, list names, list domains, object shape, object device):
+    """The shape, the device, and the parameters as numbers or tensors; checked by a module that is imported late."""
     from . import _distributions
 
-    shape = _one_of(shape, size, func)
-    dtype = _checked(UNIT, dtype, None, None, func)
     try:
-        return getattr(_distributions, func)(rng, *parameters, shape, dtype, device)
+        return _distributions.arranged(func, values, names, domains, shape, device)
     except Exception as error:
         rename(error, func)
         raise
 
 
-cdef object _counted(str func, Generator rng, tuple parameters, object shape, object size, object device):
-    """The same of a distribution of integers."""
+cdef Tensor _shares(object pvals):
+    """The probability of each outcome but the last, in what those before it leave: float64 on the host."""
+    cdef Tensor result
+    cdef list numbers
+    cdef double p, rest = 1, total = 0
+    cdef double* shares
+    cdef int64_t i, count
+    if type(pvals) is list and {float}.issuperset(map(type, <list>pvals)):
+        numbers = pvals
+    else:
+        from . import _distributions
+
+        numbers = _distributions.probabilities(pvals)
+    count = len(numbers) - 1
+    result = empty(max(count, 0), dtype="float64")
+    shares = <double*>result.impl.dl.data
+    for i in range(count):
+        p = numbers[i]
+        shares[i] = 1.0 if p >= rest else p / rest
+        rest -= p
+        total += p
+    if count < 0 or total > 1 + 1e-12 or not all([0 <= number <= 1 for number in numbers]):
+        _invalid_shares(pvals)
+    return result
+
+
+cdef int _invalid_shares(object pvals) except -1:
     from . import _distributions
 
-    try:
-        return getattr(_distributions, func)(rng, *parameters, _one_of(shape, size, func), device)
-    except Exception as error:
-        rename(error, func)
-        raise
+    _distributions.probabilities(pvals)  # raises where one is none
+    raise ValueError(f"multinomial: pvals must be a vector of probabilities whose sum is at most 1, "
+                     f"got {quoted(pvals)}")
 
 
 cdef object _checked(Distribution kind, object dtype, str default, Tensor target, str func):
     """The dtype of the values: that of the argument or of `target`, which must have values of the distribution."""
-    if dtype is not None:
-        dtype = as_dtype(dtype, func)
-    elif target is not None:
-        dtype = target.dtype
-    else:
+    if dtype is None and target is None:
         return get_default_dtype() if default is None else DTYPES[default]
-    names = DTYPES.get(dtype.name)
-    if names is None or not draws(kind, _row(dtype.name)):
+    found = DTYPES.get(dtype) if type(dtype) is str else None
+    if found is None:
+        dtype = target.dtype if dtype is None else as_dtype(dtype, func)
+        found = DTYPES.get(dtype.name)
+    if found is None or not draws(kind, find_type(read_dtype(found, func))):
         raise TypeError(f"{func}: dtype: expected {_INTEGERS if kind == INTEGERS else _REALS}, got "
-                        f"{dtype.name}; convert "
-                        f"the values with astype()")
-    return names
-
-
-cdef int _row(str name):
-    cdef int type
-    for type in range(computed_types):
-        if type_table[type].name == name.encode():
-            return type
-    return -1
+                        f"{dtype if found is None else found.name}; convert the values with astype()")
+    return found
 
 
 cdef Tensor _writable(object x, str what, str func):

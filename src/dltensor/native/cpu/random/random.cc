@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -16,6 +17,7 @@
 namespace dlt {
 namespace {
 
+constexpr bool is_counts_counts = true, is_counts_reals = false;  // by the word of a row
 constexpr int64_t share_from = 1 << 20;  // bytes
 constexpr int64_t share = 1 << 16;  // values of a task: whole blocks
 
@@ -24,42 +26,73 @@ struct Work {
   const Draw& how;
   uint64_t position;
   int64_t n, width;
-  int words;
+  uint64_t words;
   char* out;
+  bool has_shares;
 };
 
 void draw_task(void* context, int64_t number) {
   const Work& work = *static_cast<const Work*>(context);
   const int64_t first = number * share, n = smaller(share, work.n - first);
-  work.kernel(work.out + first * work.width, work.how, work.position + uint64_t(first * work.words), n, work.words == 2);
+  Draw part = work.how;
+  if (part.arrays[0]) part.arrays[0] += first;
+  if (part.arrays[1] && !work.has_shares) part.arrays[1] += first;
+  work.kernel(work.out + first * work.width, part, work.position + uint64_t(first) * work.words, n, work.words == 2);
 }
 
 }  // namespace
+
+bool contains(Domain domain, double value) noexcept {
+  switch (domain) {
+    case Domain::finite: return std::isfinite(value);
+    case Domain::whole:
+    case Domain::at_least_0: return value >= 0 && std::isfinite(value);
+    case Domain::positive: return value > 0 && std::isfinite(value);
+    case Domain::probability: return value >= 0 && value <= 1;
+    case Domain::positive_probability: return value > 0 && value <= 1;
+    case Domain::no_parameter: break;
+  }
+  return true;
+}
+
+const SampleRow sample_rows[] = {
+#define DLT_ROW(name, result, blocks, a, domain_of_a, b, domain_of_b) \
+  {#name, is_counts_##result, blocks, {{#a, Domain::domain_of_a}, {#b, Domain::domain_of_b}}},
+    DLT_SAMPLES(DLT_ROW)
+#undef DLT_ROW
+};
 
 bool draws(Distribution distribution, int type) noexcept {
   return type >= 0 && type < computed_types && kernels().random->draws[distribution][type] != nullptr;
 }
 
-int words_per_value(Distribution distribution, int type, uint64_t count) noexcept {
+uint64_t words_per_value(Distribution distribution, int type, uint64_t count) noexcept {
+  if (distribution >= first_sample) return 4 * count;
   if (distribution == draw_integers) return count == 0 || count > uint64_t(1) << 32 ? 2 : 1;
   return type == type_float64 ? 2 : 1;
 }
 
 void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept {
+  const bool has_shares = distribution == draw_multinomial;
   Work work{kernels().random->draws[distribution][type],
             how,
             position,
             n,
-            type_table[type].bytes,
+            type_table[type].bytes * (has_shares ? int64_t(how.count) + 1 : 1),
             words_per_value(distribution, type, how.count),
-            static_cast<char*>(out)};
+            static_cast<char*>(out),
+            has_shares};
   if (n * work.width < share_from) return work.kernel(out, how, position, n, work.words == 2);
   parallel(ceil_divide(n, share), draw_task, &work);
 }
 
 Status cpu::draw(Distribution distribution, int type, int, const Draw& how, uint64_t position, int64_t n,
                  const EngineOperand& out, const LaunchContext&) noexcept {
-  dlt::draw(distribution, type, how, position, n, static_cast<char*>(out.tensor->data) + out.tensor->byte_offset);
+  const auto data = [](const EngineOperand& x) { return static_cast<char*>(x.tensor->data) + x.tensor->byte_offset; };
+  Draw with_arrays = how;
+  for (int k = 0; k < 2 && how.parameters; ++k)
+    if (how.parameters[k].tensor) with_arrays.arrays[k] = reinterpret_cast<const double*>(data(how.parameters[k]));
+  dlt::draw(distribution, type, with_arrays, position, n, data(out));
   return success;
 }
 

@@ -16,11 +16,28 @@ struct Sequence;
 
 // Returns whether the distribution has values of that dtype, a row of dtypes.h.
 DLT_API bool draws(Distribution distribution, int type) noexcept;
-// Words that one value takes: 2 of float64, and of integers among more than 2^32; else 1. `count` is 0 for 2^64 integers.
-DLT_API int words_per_value(Distribution distribution, int type, uint64_t count) noexcept;
+// Words that one value takes: 2 of float64, and of integers among more than 2^32; else 1; of rows.h a block or several. `count` is
+// that of Draw.
+DLT_API uint64_t words_per_value(Distribution distribution, int type, uint64_t count) noexcept;
+
+// The rows of ops/random/rows.h, whose first one is `first_sample`: the domain of each parameter, and the dtype of values.
+enum class Domain : int { finite, at_least_0, positive, probability, positive_probability, whole, no_parameter };
+DLT_API bool contains(Domain domain, double value) noexcept;
+struct SampleParameter {
+  const char* name;
+  Domain domain;
+};
+struct SampleRow {
+  const char* name;
+  bool counts;  // int64
+  int blocks;  // of a value
+  SampleParameter parameters[2];
+};
+DLT_API extern const SampleRow sample_rows[];
 
 // n values to contiguous memory, on several threads from 1 MiB. The words of value i begin at position + i * words_per_value,
-// so that neither threads nor calls can be seen in the values. A position is even where values take two words.
+// so that neither threads nor calls can be seen in the values. A position is even where values take two words, and that of a block
+// where they take more. A value of multinomial is a row of `out`.
 DLT_API void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept;
 namespace cpu {  // the slot
 Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,

@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random values in device memory: one launch of kernels/random/random.cuh.
+// Random values in device memory: one launch of kernels/random/random.cuh or samples.cuh.
 #include "native/cuda/random/random.h"
 
 #include "native/cuda/elementwise/plan.h"
 #include "native/ops/random/draws.h"
 
 namespace dlt::cuda {
+namespace {
+
+// The kernel of a distribution; `words` is 0 where a value takes whole blocks.
+Status draw_kernel(Device& device, Distribution distribution, int type, int words, Kernel* kernel) noexcept {
+  KernelKey key;
+  key.add(3, 2);
+  key.add(62, 6);  // no dtype: see reduce.cc
+  key.add(static_cast<uint64_t>(distribution), 6);
+  key.add(static_cast<uint64_t>(type), 6);
+  key.add(static_cast<uint64_t>(words), 2);
+  return kernel_of(
+      device, key, words ? "native/cuda/kernels/random/random.cuh" : "native/cuda/kernels/random/samples.cuh",
+      [&] {
+        const std::string name = words ? "random::values<" : "random::samples<";
+        return name + std::to_string(static_cast<int>(distribution)) + ", " + type_name(type) +
+               (words ? ", " + std::to_string(words) : "") + ">";
+      },
+      kernel);
+}
+
+}  // namespace
 
 Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n, const Operand& out,
             const LaunchContext& context) noexcept {
@@ -15,30 +36,28 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
       return draw(distribution, type, words, how, position, n, aligned, context);
     });
   Device& device = *context.stream->device;
-  KernelKey key;
-  key.add(3, 2);
-  key.add(62, 6);  // no dtype: see reduce.cc
-  key.add(static_cast<uint64_t>(distribution), 4);
-  key.add(static_cast<uint64_t>(type), 6);
-  key.add(static_cast<uint64_t>(words), 2);
   Kernel kernel;
-  DLT_TRY(kernel_of(
-      device, key, "native/cuda/kernels/random/random.cuh",
-      [&] {
-        return "random::values<" + std::to_string(static_cast<int>(distribution)) + ", " + type_name(type) + ", " +
-               std::to_string(words) + ">";
-      },
-      &kernel));
-  DLT_TRY(use(out.block, *context.stream, true));
-  const uint64_t values = 4 / static_cast<uint64_t>(words), skip = position % 4 / static_cast<uint64_t>(words);
+  DLT_TRY(draw_kernel(device, distribution, type, words, &kernel));
   drawn::Run p;
   p.out = reinterpret_cast<void*>(address(*out.tensor));
   p.count = static_cast<uint64_t>(n);
   p.position = position;
-  p.blocks = (skip + p.count + values - 1) / values;
   p.draw = how;
+  for (int k = 0; k < 2 && how.parameters; ++k) {
+    const Operand& parameter = how.parameters[k];
+    if (parameter.tensor == nullptr) continue;
+    DLT_TRY(use(parameter.block, *context.stream, false));
+    p.draw.arrays[k] = reinterpret_cast<const double*>(address(*parameter.tensor));
+  }
+  DLT_TRY(use(out.block, *context.stream, true));
+  p.blocks = p.count;
+  if (words > 0) {
+    const uint64_t values = 4 / static_cast<uint64_t>(words), skip = position % 4 / static_cast<uint64_t>(words);
+    p.blocks = (skip + p.count + values - 1) / values;
+  }
+  // The kernels of samples.cuh have at most 256 threads, which is the choice without a setting.
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, static_cast<int64_t>(p.blocks), n,
-                                         context.launch);
+                                         words > 0 ? context.launch : nullptr);
   return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 

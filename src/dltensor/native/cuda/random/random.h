@@ -6,7 +6,8 @@
 
 namespace dlt::cuda {
 
-// n values to a tensor in C order, whose elements are aligned; `words` is what words_per_value() says.
+// n values to a tensor in C order, whose elements are aligned; `words` is what words_per_value() says, or 0 where a value takes
+// whole blocks.
 DLT_API Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
                     const Operand& out, const LaunchContext& context) noexcept;
 

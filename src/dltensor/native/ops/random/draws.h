@@ -5,21 +5,30 @@
 
 #include "native/ops/arithmetic.h"
 #include "native/ops/random/philox.h"
+#include "native/ops/random/rows.h"
 
-// Distributions. Values of `integers` are of the integer dtypes, all others of the real ones that are computed with.
+// Distributions. Values of `integers` are of the integer dtypes, all others of the real ones that are computed with. After them
+// come the rows of rows.h.
 #define DLT_DISTRIBUTIONS(X) X(unit) X(uniform) X(normal) X(exponential) X(integers)
 
 namespace dlt {
 
-#define DLT_NUMBER(name) draw_##name,
-enum Distribution : int { DLT_DISTRIBUTIONS(DLT_NUMBER) distribution_count };
+#define DLT_NUMBER(name, ...) draw_##name,
+enum Distribution : int { DLT_DISTRIBUTIONS(DLT_NUMBER) DLT_SAMPLES(DLT_NUMBER) distribution_count };
 #undef DLT_NUMBER
+inline constexpr int first_sample = draw_integers + 1;
+
+struct EngineOperand;
 
 struct Draw {
   philox::Sequence sequence;
   double a, b, below;  // uniform: low, high - low, the largest value below high; normal: mean, std; exponential: -, scale
-  uint64_t low;  // integers: low + 0 ... low + count - 1, of all 2^64 where `count` is 0
+  uint64_t low;  // integers: low + 0 ... low + count - 1, of all 2^64 where `count` is 0; of rows.h the blocks of a value
   uint64_t count, reject;  // 2^width % count; width is 64 where a value takes two words, else 32
+  // rows.h: null, or two operands that stand for a and b where they are tensors: float64 in C order, one element for each value, of
+  // multinomial one for each share. `arrays` are their elements, which the engine sets.
+  const EngineOperand* parameters = nullptr;
+  const double* arrays[2] = {nullptr, nullptr};
 };
 
 namespace drawn {

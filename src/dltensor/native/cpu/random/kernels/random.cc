@@ -2,81 +2,14 @@
 // Random values of one dtype: blocks of words in a buffer that stays in L1, then a loop over it. What a value is made of is in
 // native/ops/random/philox.h; the loops here give the same bits on every level.
 #include "native/cpu/random/kernels.h"
+#include "native/cpu/random/kernels/blocks.h"
 #include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/sizes.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace dlt::DLT_LEVEL {
 namespace {
 
-using philox::Sequence;
-using philox::Words;
-
 constexpr int64_t chunk = 256;  // blocks at a time: 4 KiB
-
-// Lanes of 64 bits, one for each block: the multiplication reads their low halves alone, so words are computed there and the
-// high halves hold anything.
-#if defined(__AVX512F__)
-constexpr int lanes = 8;
-typedef uint64_t lane_t __attribute__((vector_size(64)));
-DLT_FN lane_t widening_product(lane_t a, lane_t b) { return lane_t(_mm512_maskz_mul_epu32(0xff, __m512i(a), __m512i(b))); }
-#elif defined(__AVX2__)
-constexpr int lanes = 4;
-typedef uint64_t lane_t __attribute__((vector_size(32)));
-DLT_FN lane_t widening_product(lane_t a, lane_t b) { return lane_t(_mm256_mul_epu32(__m256i(a), __m256i(b))); }
-#else
-constexpr int lanes = 2;
-typedef uint64_t lane_t __attribute__((vector_size(16)));
-#if defined(__x86_64__)
-DLT_FN lane_t widening_product(lane_t a, lane_t b) { return lane_t(_mm_mul_epu32(__m128i(a), __m128i(b))); }
-#else
-DLT_FN lane_t widening_product(lane_t a, lane_t b) { return (a & 0xffffffff) * (b & 0xffffffff); }
-#endif
-#endif
-// Two groups of lanes at once: one alone would wait for its own multiplications.
-constexpr int64_t step = 2 * lanes;
-
-struct Group {
-  lane_t c0, c1, c2, c3;
-};
-
-DLT_FN Group counters(const Sequence& s, uint64_t number) {
-  lane_t at;
-  for (int k = 0; k < lanes; ++k) at[k] = number + uint64_t(k);
-  return {at, at >> 32, lane_t{} + s.stream, lane_t{} + (s.stream >> 32)};
-}
-DLT_FN Group next(const Group& g, uint64_t key0, uint64_t key1) {
-  const lane_t p = widening_product(g.c0, lane_t{} + philox::multiplier0);
-  const lane_t q = widening_product(g.c2, lane_t{} + philox::multiplier1);
-  return {(q >> 32) ^ (g.c1 ^ key0), q, (p >> 32) ^ (g.c3 ^ key1), p};
-}
-DLT_FN void save(uint32_t* to, const Group& g) {
-  const lane_t low = (g.c0 & 0xffffffff) | g.c1 << 32, high = (g.c2 & 0xffffffff) | g.c3 << 32;
-  for (int k = 0; k < lanes; ++k) {
-    const uint64_t pair[2] = {low[k], high[k]};
-    __builtin_memcpy(to + 4 * k, pair, 16);
-  }
-}
-
-// Blocks `first` ... first + n - 1; up to step - 1 more are written.
-void fill_blocks(uint32_t* to, const Sequence& s, uint64_t first, int64_t n) {
-  for (int64_t i = 0; i < n; i += step) {
-    Group a = counters(s, first + uint64_t(i)), b = counters(s, first + uint64_t(i) + lanes);
-    uint32_t key0 = uint32_t(s.key), key1 = uint32_t(s.key >> 32);
-#pragma GCC unroll 10
-    for (int round = 0; round < philox::rounds; ++round) {
-      a = next(a, key0, key1);
-      b = next(b, key0, key1);
-      key0 += philox::weyl0;
-      key1 += philox::weyl1;
-    }
-    save(to + 4 * i, a);
-    save(to + 4 * i + 4 * lanes, b);
-  }
-}
 
 // Each distribution: the n values of n * words_of words, which begin with a block; n is a multiple of a block's values.
 using drawn::words_of;
@@ -151,7 +84,7 @@ struct wide_integers {
 // `width` bytes from `words` words each.
 using Run = void (*)(void* out, const uint32_t* w, const Draw& draw, uint64_t position, int64_t n);
 void draw_run(Run run, int64_t width, int64_t words, void* out, const Draw& draw, uint64_t position, int64_t n) {
-  alignas(64) uint32_t drawn[4 * (chunk + step)];
+  alignas(64) uint32_t drawn[4 * (chunk + blocks_at_once)];
   alignas(64) char beside[4 * chunk * sizeof(uint64_t)];
   const int64_t in_block = 4 / words;
   uint64_t block = position / 4;

@@ -49,6 +49,7 @@ void fill_table(Kernels* kernels) {
   fill_small_matrices(&linalg);
   fill_factors(&linalg);
   fill_random(&random);
+  fill_samples(&random);
   DLT_LOWEST_LEVEL::fill_reduction_states(&reduce);
   fill_reductions(&reduce);
   fill_exact_sums(&reduce);
