@@ -252,25 +252,28 @@ bool takes_initial(const ReducePass& pass) {
                                    pass.result != type_float64 && pass.initial_type == type_float64);
 }
 
+// The elements of a result, at most, that are few: 0 for reductions that need states.
+int64_t most_rows(const ReducePass& pass) {
+  const bool is_wide = pass.type == type_float64, is_sum = is_exact_sum(pass);
+  if (is_product(pass)) return most_of_rows;
+  if (is_extreme(pass)) return most_elements;
+  if (!is_sum && !is_variance(pass) && !is_wide_variance(pass)) return 0;
+  if (is_wide && pass.result != type_float64) return 0;
+  if (sums_in_place(pass)) return most_in_place;
+  if (is_wide) return pass.turns ? most_of_rows : most_wide;
+  return pass.turns ? most_of_rows : most_elements;
+}
+
 }  // namespace
 
 bool takes_few(const ReducePass& pass) {
-  if (is_dot(pass))
-    return pass.columns && pass.mask == nullptr && pass.initial_type < 0 && pass.reduced_ndim == 1 && pass.reduced_count > 0 &&
-           pass.reduced_count <= most_of_dots;
-  if (!pass.columns || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr || !takes_initial(pass) ||
-      pass.reduced_ndim != 1 || pass.reduced_count == 0 ||
-      !(is_product(pass) || is_extreme(pass) || is_exact_sum(pass) || is_variance(pass) || is_wide_variance(pass)))
-    return false;
-  const bool is_wide = pass.type == type_float64;
-  if (is_wide && !is_product(pass) && !is_extreme(pass) && pass.result != type_float64) return false;
-  if (sums_in_place(pass)) return pass.reduced_count <= most_in_place;
-  const bool is_wide_sum = is_wide && (is_exact_sum(pass) || is_wide_variance(pass));
-  const int64_t most = is_wide_sum && !pass.turns                                    ? most_wide
-                       : is_wide_sum || is_product(pass) || (pass.turns && !is_wide) ? most_of_rows
-                                                                                     : most_elements;
-  return pass.reduced_count <= most && (pass.turns || pass.pipeline.count == 0 ||
-                                        (pass.pipeline.count == 1 && pass.kept[pass.kept_ndim - 1].step.in == pass.in_width));
+  const bool has_one_axis = pass.columns && pass.mask == nullptr && pass.reduced_ndim == 1 && pass.reduced_count > 0;
+  if (!has_one_axis || pass.centers != nullptr) return false;
+  if (is_dot(pass)) return pass.initial_type < 0 && pass.reduced_count <= most_of_dots;
+  if (pass.factor != nullptr || !takes_initial(pass) || pass.reduced_count > most_rows(pass)) return false;
+  if (sums_in_place(pass)) return true;
+  return pass.turns || pass.pipeline.count == 0 ||
+         (pass.pipeline.count == 1 && pass.kept[pass.kept_ndim - 1].step.in == pass.in_width);
 }
 
 bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage) {
