@@ -64,11 +64,12 @@ test-public: $(VENV)/peers install  # tests of the exchange without fields of ot
 	DLTENSOR_TORCH=public DLTENSOR_NUMPY=public $(RUN) -m pytest $(addprefix tests/test_,$(PUBLIC))
 test-clients: $(VENV)/clients $(VENV)/light install  # SciPy, scikit-learn and einops with tensors of dltensor
 	SCIPY_ARRAY_API=1 $(RUN) -m pytest tests/clients
+outside: $(VENV)/clients $(VENV)/light install  # other projects' own tests; SUITE=scipy,sklearn CHECKOUT=folder SHORT=1 RECORD=1
+	$(RUN) -m tools outside $(SUITE) $(if $(CHECKOUT),--checkout $(CHECKOUT)) $(if $(SHORT),--short) $(if $(RECORD),--record)
 test-conformance: $(VENV)/light install  # every check of the conformance suite on a defect planted for it
 	$(TEST) tests/conformance
 test-distributed: $(VENV)/distributed $(VENV)/light install  # Dask, xarray, Cubed, MPI on 2 and 4 ranks, Ray, joblib, pyarrow
-	$(RUN) -m pytest tests/distributed
-	$(RUN) -m pytest tests/test_arrow.py
+	$(RUN) -m pytest tests/distributed && $(RUN) -m pytest tests/test_arrow.py
 test-extensions: $(VENV)/extensions $(VENV)/light install  # packages that link the library, as wheels
 	rm -f build/wheels/dltensor-*.whl
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
@@ -103,8 +104,7 @@ test-cuda-sanitized: $(VENV)/light install  # the engine and the emulator under 
 test-cuda-peers: $(VENV)/cuda-peers $(VENV)/light install  # tests that need NVRTC, CUDA's headers, cuda.core or numba
 	$(RUN) -m pytest $(addprefix tests/cuda/test_cuda_,abi.py nvrtc.py peers.py machine_code.py)
 test-cuda-device: $(VENV)/light install  # the CPU's tests with CUDA tensors, in every order of streams
-	for order in eager lazy random:1; do \
-	  HOSTCUDA_ORDER=$$order $(TEST) --device cuda tests/cases tests/test_special_cases.py || exit 1; done
+	for x in eager lazy random:1; do HOSTCUDA_ORDER=$$x $(TEST) --device cuda tests/cases tests/test_special_cases.py || exit 1; done
 fuzz-cuda: $(VENV)/light install  # every public call with CUDA tensors; CUDA_CALLS=1000 (rounds) for long
 	$(RUN) fuzz/calls_fuzzer.py --device cuda --rounds $(or $(CUDA_CALLS),12) --patience 300  # kernels are compiled meanwhile
 

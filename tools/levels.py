@@ -19,7 +19,7 @@ abi adapt architecture arrow bench call_errors calls_fuzzer checks clang_format 
 debug demo devices dlpack docs docstrings documented_calls documented_errors duck_arrays every_producer faults
 faults_kit file_objects files files_fuzzer files_hostile fill_docstrings foreign_operands free_threading headers html
 indexing inspect inspect_facts interpreters layout masks memory mutate native_sources native_tools numbers
-operand_lifetime outside_tests package pages pickle protocols public_functions public_reports quirks random_statistics
+operand_lifetime outside package pages pickle protocols public_functions public_reports quirks random_statistics
 read_once shared signals site spelling_rows spellings stubs terminal tools torch_ownership typed_lines validate views
 wheels words
 """

@@ -5,18 +5,18 @@ There are two roles. As *producer*, the arrays and tensors that the test makes a
 them. As *consumer*, the test makes its own arrays and ``dltensor.from_dlpack`` takes them.
 """
 
+import os
 import types
+
+import uses
 
 import dltensor as dl
 
-role = "none"
-# How often a tensor of ours was made, imported or asked for an attribute. A test that uses none does not count.
-uses = 0
+role = os.environ.get("OUTSIDE_ROLE", "none")
 
 
 def count_use(tensor):
-    global uses
-    uses += 1
+    uses.add()
     return tensor
 
 
@@ -89,7 +89,7 @@ class Subclassable:
 
 
 class ArrayFlags:
-    """``ndarray.flags`` of a tensor. None can be set: child.py rewrites that to ``read_only``."""
+    """``ndarray.flags`` of a tensor. None can be set: rewriting.py rewrites that to ``read_only``."""
 
     def __init__(self, tensor):
         self._tensor = tensor
