@@ -9,7 +9,6 @@ import sys
 import types
 
 import numpy
-from result_lines import pytest_runtest_makereport  # noqa: F401
 
 import dltensor as dl
 import dltensor.distributed.dask as registered
