@@ -24,6 +24,16 @@ def rows():
     yield row("large", f"random {n}", (3, 8), f"g.random({n})", f"random({n}, dtype='f4')", REST)
     yield row("large", f"normal {n}", (5, 15), f"g.normal(shape={n})", f"standard_normal({n}, dtype='f4')", REST)
     yield row("large", f"integers {n}", (3, 5), f"g.integers(100, shape={n})", f"integers(100, size={n})", REST)
+    calls = (
+        "gamma(2.5, size={})",
+        "beta(2.0, 3.0, size={})",
+        "poisson(100.0, size={})",
+        "binomial(1000, 0.3, size={})",
+    )
+    for call in calls:
+        for count in (10, 10**4, 10**6):
+            text = call.format(count)
+            yield row("distributions", text, (0.8, 2), f"g.{text}", text)
 
 
 if __name__ == "__main__":
