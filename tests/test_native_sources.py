@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources of the engine: how many objects an edited header compiles again, and the sizes of files and functions."""
+"""The sources of the engine: how many objects an edited header compiles again, the sizes of files and functions,
+and names that NVRTC lacks."""
 
 import re
+import shutil
+import subprocess
 from collections import defaultdict
 
 import pytest
@@ -185,3 +188,14 @@ def test_folders_of_the_engine_hold_few_nouns():
 def test_a_full_folder_is_found():
     planted = {f"native/cpu/planted/{noun}{end}": "" for noun in "abcdefghijklm" for end in (".h", ".cc")}
     assert full_folders(TEXTS | planted) == ["native/cpu/planted: 13 nouns"]
+
+
+def test_texts_for_nvrtc_name_no_functions_that_only_gcc_has():
+    """NVRTC is not installed where these tests run: what it reads is preprocessed as it would be."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    headers = sorted(path.relative_to(PACKAGE) for path in (PACKAGE / "native/ops").rglob("*.h"))
+    text = "".join(f'#include "{path}"\n' for path in headers)
+    command = ["g++", "-std=c++20", "-E", "-P", "-D__CUDACC_RTC__", f"-I{PACKAGE}", f"-I{PACKAGE}/include"]
+    done = subprocess.run([*command, "-x", "c++", "-"], input=text, capture_output=True, text=True, check=True)
+    assert set(re.findall(r"\b__builtin_\w+", done.stdout)) <= {"__builtin_bit_cast", "__builtin_expect"}

@@ -165,6 +165,7 @@ KERNELS = [
     Kernel("uniform float32", *of("random", "values<1, float, 1>")),
     Kernel("uniform float64", *of("random", "values<1, double, 2>")),
     Kernel("normal float32", *of("random", "values<2, float, 1>")),
+    Kernel("gamma float32", "samples", f"{K}random::samples<dlt::draw_gamma, float>", how=""),
     Kernel("products of integers", *of("product", "tiled<int32_t, uint32_t, int32_t>"), how=""),
     *(
         Kernel(f"small matrices: {name.replace('_', ' ')}", *of("matrices", f"{name}<float, 1, {side}>"), how="")
@@ -281,6 +282,7 @@ LIMITS = {
     "uniform float32": Limit((10.11, 10.05, 10.24, 9.32), (28, 28, 32, 24), 0),
     "uniform float64": Limit((8.47, 8.4, 8.8, 9.06), (24, 23, 26, 16), 2),
     "normal float32": Limit((20.94, 20.74, 20.68, 19.17), (26, 26, 29, 24), 0),
+    "gamma float32": Limit((None, None, None, None), (60, 46, 46, 46), 0),
     "products of integers": Limit((None, None, None, None), (64, 48, 64, 48), 0),
     "small matrices: solve": Limit((None, None, None, None), (62, 40, 40, 40), 1438),
     "small matrices: inverse": Limit((None, None, None, None), (64, 48, 56, 48), 0),

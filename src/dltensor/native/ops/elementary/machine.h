@@ -43,11 +43,11 @@ inline constexpr
     typename integer_of<F>::type sign_bit = typename integer_of<F>::type(typename wide<F>::bits(1) << (8 * sizeof(F) - 1));
 
 template <class F>
-inline constexpr F infinity = F(__builtin_inf());
+inline constexpr F infinity = F(__builtin_bit_cast(float, 0x7f800000u));
 template <class F>
-inline constexpr F not_a_number = F(__builtin_nan(""));
+inline constexpr F not_a_number = F(__builtin_bit_cast(float, 0x7fc00000u));
 template <class F>
-inline constexpr F least_normal = sizeof(F) == 4 ? F(0x1p-126) : F(0x1p-1022);
+inline constexpr F least_normal = F(sizeof(F) == 4 ? 0x1p-126 : 0x1p-1022);
 
 // An integer whose arithmetic wraps, as that of registers does.
 template <class I>
