@@ -2,6 +2,7 @@
 """The argument `copy`: False never copies, so that no write is lost, and True copies what cannot be shared."""
 
 import ctypes
+import math
 import pickle
 
 import ml_dtypes
@@ -241,3 +242,25 @@ def test_false_shares_and_true_copies_on_every_way(name):
 def test_pickled_copies_are_copies():
     t = dl.arange(4)
     assert pickle.loads(pickle.dumps(t)).data_ptr != t.data_ptr
+
+
+def test_moves_of_any_shape_are_those_of_numpy():
+    """Short rows, broadcast and reversed axes, orders of axes: copies, and assignments into permuted memory."""
+    random = np.random.default_rng(5)
+    dtypes = ["uint8", "int16", "float32", "float64", "complex128"]
+    for _ in range(600):
+        ndim = int(random.integers(1, 6))
+        shape = tuple(int(n) for n in random.choice([1, 2, 3, 4, 5, 7, 16, 33, 200], ndim))
+        if math.prod(shape) > 100_000:
+            continue
+        x = (random.normal(size=shape) * 50).astype(random.choice(dtypes))
+        axes = tuple(int(d) for d in random.permutation(ndim))
+        key = tuple(slice(None, None, int(random.choice([1, 1, 2, -1, -2]))) for _ in range(ndim))
+        expected, moved = x.transpose(axes)[key], dl.permute_dims(dl.asarray(x), axes)[key]
+        if random.random() < 0.4:
+            larger = (int(random.choice([1, 2, 3, 40])), *expected.shape)
+            expected, moved = np.broadcast_to(expected, larger), dl.broadcast_to(moved, larger)
+        assert (moved.copy().numpy() == expected).all(), (shape, axes, key)
+        reverse = dl.permute_dims(dl.zeros(expected.shape[::-1], dtype=str(x.dtype)), tuple(range(expected.ndim))[::-1])
+        reverse[...] = moved
+        assert (reverse.numpy() == expected).all(), (shape, axes, key)

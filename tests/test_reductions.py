@@ -1133,3 +1133,19 @@ def test_few_rows_have_the_bits_of_each_column_alone(name, rows):
                 nan = dl.isnan(whole) & dl.isnan(alone)
                 word = f"uint{8 * whole.itemsize}"
                 assert dl.all(nan | (whole.view(word) == alone.view(word))), (dtype, correction)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("size", [1, 2, 3, 16, 33, 128, 129])
+def test_dots_of_short_rows_have_the_bits_of_each_row_alone(size, dtype):
+    random = np.random.default_rng(size)
+    x, y = random.normal(size=(2, 41, size))
+    zero = y.copy()
+    zero[:, 0] = -(x[:, 1:] * y[:, 1:]).sum(1) / x[:, 0]
+    odd = x.copy()
+    odd[random.random(odd.shape) < 0.1] = random.choice([np.inf, np.nan, 0.0, -0.0, 1e-320])
+    for a, b in ((x, y), (x, zero), (odd, y), (np.round(x * 9), np.round(y * 9)), (x * 1e-160, y)):
+        a, b = dl.asarray(a.astype(dtype)), dl.asarray(b.astype(dtype))
+        whole, alone = dl.vecdot(a, b), dl.stack([dl.vecdot(a[k].copy(), b[k].copy()) for k in range(41)])
+        word = f"uint{8 * whole.itemsize}"
+        assert dl.all((dl.isnan(whole) & dl.isnan(alone)) | (whole.view(word) == alone.view(word)))

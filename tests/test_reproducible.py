@@ -29,7 +29,7 @@ BY_A_LIBRARY = {
 
 
 def is_inside():
-    """Whether the caller is inside a block: whether a function raises that a library computes."""
+    """Return whether the caller is inside a block: a function that a library computes then raises."""
     try:
         dl.fft.fft(dl.ones(2))
     except RuntimeError:

@@ -48,7 +48,6 @@ DOMAINS = {
     "pow": (0, math.inf),
 }
 DTYPES = ("float64", "float32")
-TRIES = 4  # points per function and dtype are drawn in this many parts
 
 
 def functions():

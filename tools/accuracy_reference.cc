@@ -20,7 +20,7 @@ Quad sinc(Quad a) {
 // Below -3 lgammaq loses digits where the function crosses 0; gamma itself is far from 0 there.
 Quad gammaln(Quad a) { return a < 0 && a > -100 ? logq(fabsq(tgammaq(a))) : lgammaq(a); }
 
-// What a double lacks of v, in its units in the last place, which are at least 2^-1074.
+// The rest of v beside the nearest double, in units in the last place of that, which are at least 2^-1074.
 double rest_of(Quad v, double near) {
   if (!std::isfinite(near)) return 0;
   const int exponent = near == 0 || std::fabs(near) < 0x1p-1022 ? -1022 : std::ilogb(near);

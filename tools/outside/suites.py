@@ -76,7 +76,7 @@ def matches(pattern, name):
 
 
 class Run:
-    """What a run does that others of the suite do not."""
+    """One run of the tests of a suite, with settings of its own."""
 
     def __init__(self, name, table, base):
         table = base | table | {"environment": base.get("environment", {}) | table.get("environment", {})}

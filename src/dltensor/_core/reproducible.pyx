@@ -50,8 +50,8 @@ cdef class reproducible:
 
     Results of the CPU have the same bits for every layout, number of threads and processor, but for those that a
     library computes. Inside the block these raise RuntimeError, which names the function, the library and a remedy:
-    `linalg.eigh`, `linalg.svd`, `linalg.eig` and what is made of them, of matrices beyond 8 x 8; the transforms of
-    `fft`; larger products while `set_blas` has a BLAS; and on CUDA devices products of floats and factorizations
+    `linalg.eigh`, `linalg.svd`, `linalg.eig` and functions composed of them, of matrices beyond 8 x 8; the transforms
+    of `fft`; larger products while `set_blas` has a BLAS; and on CUDA devices products of floats and factorizations
     beyond 8 x 8. No result changes. ``DLTENSOR_REPRODUCIBLE=1`` does the same for the whole process.
 
     It is a context manager, and a decorator. The block holds for its thread or asyncio task only, and for tasks that

@@ -171,15 +171,15 @@ void each_result(int type, Of of) {
   }
 }
 
-// The deviations of two elements, rounded once: half of their difference, a tie of many.
+// The deviations of two elements: ties of many, which no bound decides.
 template <class R>
 void half_differences(const char* a, int64_t row_bytes, int64_t n, R* out) {
-  const auto* const first = reinterpret_cast<const float*>(a);
-  const auto* const second = reinterpret_cast<const float*>(a + row_bytes);
   for (int64_t c = 0; c < n; ++c) {
-    const Pair apart = exact_sum(first[c], -double(second[c]));
-    const bool is_finite = magnitude_of(apart.high) < infinity_of<double>();
-    out[c] = from<R>(is_finite ? 0.5 * magnitude_of(odd_sum(apart)) : not_a_number());
+    float first, second;  // at any address
+    memcpy(&first, a + 4 * c, sizeof first);
+    memcpy(&second, a + row_bytes + 4 * c, sizeof second);
+    const bool is_finite = ops::isfinite(first) && ops::isfinite(second);
+    out[c] = is_finite ? half_difference_of<R>(first, second) : from<R>(not_a_number());
   }
 }
 

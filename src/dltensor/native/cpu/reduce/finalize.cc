@@ -334,10 +334,9 @@ template <class R>
 bool half_difference(const OneResult& one, R* out) {
   TwoElements two{one.pass->type, 0, {}};
   each_run(*one.pass, one.place, 0, 2, one.pass->identity, one.stage, take_two, &two);
-  const Pair difference = exact_sum(two.values[0], -two.values[1]);
-  const double size = magnitude_of(difference.high);
+  const double size = magnitude_of(two.values[0] - two.values[1]);
   if (!(size < 0x1p1000 && (size > 0x1p-900 || size == 0))) return false;
-  *out = nearest<R>(size / 2, (difference.high < 0 ? -difference.low : difference.low) / 2);
+  *out = half_difference_of<R>(two.values[0], two.values[1]);
   return true;
 }
 

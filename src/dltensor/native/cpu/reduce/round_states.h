@@ -17,6 +17,13 @@ bool round_state(const State& s, R* out) {
   return round_sum(s.above, s.below, s.error, out);
 }
 
+// Half the difference of two elements, which is their standard deviation, rounded once.
+template <class R>
+R half_difference_of(double a, double b) {
+  const Pair apart = exact_sum(a, -b);
+  return nearest<R>(magnitude_of(apart.high) / 2, (apart.high < 0 ? -apart.low : apart.low) / 2);
+}
+
 // The quotient where it has 106 bits at most. Of few elements many means lie just between two floats, where any bound would leave
 // both.
 bool divide_exactly(const State& s, double divisor, State* out) {

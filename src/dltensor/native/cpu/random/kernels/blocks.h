@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of words, as many at once as a register has lanes of 64 bits. Values are not made here.
+// Blocks of words, as many at once as a register has lanes of 64 bits. No values here.
 #pragma once
 #include "native/cpu/runtime/kernels/level.h"
 #include "native/ops/random/philox.h"
