@@ -11,6 +11,7 @@
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
+#include "native/layout/layout.h"
 
 namespace dlt {
 namespace {
@@ -135,7 +136,7 @@ void all_norms(const Vectors& v, const NormLoops& loops, F* out) {
 bool find_norms(int type, int64_t count, int64_t row, int64_t n, int64_t step, const void* a, void* out) noexcept {
   const bool is_complex = type == type_complex64 || type == type_complex128;
   const int64_t parts = is_complex ? 2 : 1, width = type_table[type].bytes / parts;
-  Vectors v{static_cast<const char*>(a), count, row * parts * width, n * parts, step * width};
+  Vectors v{static_cast<const char*>(a), count, byte_stride(row, parts * width), n * parts, byte_stride(step, width)};
   if (n <= 1 || (is_complex && step == 1)) v.step = width;
   if (count <= 1) v.row = v.n * width;
   if (v.step != width && (is_complex || v.row != width)) return false;
