@@ -107,6 +107,33 @@ def test_any_axis_of_any_layout(name, shape):
                 assert made.tobytes() == np.take_along_axis(each, order, axis).tobytes()
 
 
+def short_lines(name, n, pattern):
+    """Lines of n elements in several layouts, from one line to more than a tile of any dtype."""
+    for count in (1, 5, 9, 300):
+        a = numbers(name, (count, n), pattern, seed=n)
+        yield a
+        yield np.asfortranarray(a)
+        yield np.repeat(a, 2, axis=1)[::-1, ::2]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 9, 16, 17, 33, 64, 65, 100, 128])
+@pytest.mark.parametrize("name", ORDERED)
+def test_many_short_lines_are_sorted_as_one_is(name, n):
+    """Tiles of lines go through networks; zeros of both signs and NaNs leave them."""
+    for pattern in ("few", "special"):
+        for lines in short_lines(name, n, pattern):
+            t = dl.asarray(lines)
+            for descending in (False, True):
+                order = dl.argsort(t, descending=descending).numpy()
+                ordered = array_of(dl.sort(t, descending=descending))
+                for line, indices, made in zip(lines[:12], order, ordered, strict=False):
+                    wanted = stable_order(line, descending)
+                    assert np.array_equal(indices, wanted), (lines.shape, lines.strides)
+                    assert made.tobytes() == line[wanted].tobytes(), (lines.shape, lines.strides)
+                rest = np.take_along_axis(lines[-3:], order[-3:], -1)
+                assert ordered[-3:].tobytes() == np.ascontiguousarray(rest).tobytes()
+
+
 def test_0_d_and_repeated_elements():
     assert dl.sort(dl.asarray(3)).item() == 3
     assert dl.argsort(dl.asarray(3)).item() == 0

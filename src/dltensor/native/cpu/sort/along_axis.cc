@@ -16,7 +16,7 @@ namespace {
 
 constexpr int most_sides = 3;              // the input and two outputs
 constexpr int64_t group_bytes = 256 << 10;  // lines are staged together up to this size, so that they are read by cache lines
-constexpr int64_t most_grouped = 64;
+constexpr int64_t most_grouped = 64, most_strided = 1024;
 constexpr int64_t threads_from = 1 << 15;  // element moves
 
 // One tensor by lines; strides in bytes.
@@ -71,7 +71,8 @@ void run_group(const Lines& lines, int64_t unit, char* scratch) {
   // A move of no elements may still read one.
   if (in.staged() && in.n > 0) move_of(in)(line[0], row_bytes[0], in.width, at[0], in.group_stride, in.step, rows, in.n);
   if (lines.work->group != nullptr)
-    lines.work->group(lines.work->context, {line[0], line[1], rows, row_bytes[0], row_bytes[1], scratch, lines.alone});
+    lines.work->group(lines.work->context,
+                      {line[0], line[1], rows, row_bytes[0], row_bytes[1], scratch, lines.alone, in.step, lines.sides[1].step});
   else
     for (int64_t r = 0; r < rows; ++r) {
       const Line one{line[0] + r * row_bytes[0],
@@ -115,6 +116,12 @@ void choose_group(Lines* lines) {
 
 }  // namespace
 
+void move_elements(int64_t width, void* to, int64_t to_row, int64_t to_column, const void* from, int64_t from_row,
+                   int64_t from_column, int64_t rows, int64_t columns) noexcept {
+  kernels().copy->moves[width_index(width)](static_cast<char*>(to), to_row, to_column, static_cast<const char*>(from), from_row,
+                                            from_column, rows, columns);
+}
+
 Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs, int axis, const LineWork& work) noexcept {
   Lines lines;
   lines.count = 1 + outputs;
@@ -148,7 +155,7 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
   int64_t line_bytes = 1;
   for (int k = 0; k < lines.count; ++k) line_bytes += lines.sides[k].n * lines.sides[k].width;
   lines.group = group_bytes / line_bytes;
-  lines.group = lines.group < 1 ? 1 : smaller(smaller(lines.group, most_grouped), lines.grouped);
+  lines.group = lines.group < 1 ? 1 : smaller(smaller(lines.group, work.strided ? most_strided : most_grouped), lines.grouped);
   const int threads = num_threads();
   const bool split = threads > 1 && count * work.line_cost >= threads_from;
   // Few lines in one group are shared out, too.
@@ -157,7 +164,7 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
   int64_t bytes = (work.scratch_bytes * (work.group != nullptr ? lines.group : 1) + 63) / 64 * 64;
   for (int k = 0; k < lines.count; ++k) {
     Side& side = lines.sides[k];
-    if (side.step == side.width) continue;
+    if (side.step == side.width || work.strided) continue;
     side.stage = bytes;
     bytes += (lines.group * side.n * side.width + 63) / 64 * 64;
   }

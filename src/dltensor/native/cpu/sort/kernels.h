@@ -21,11 +21,20 @@ struct SortLoops {
   int64_t (*between)(const void* keys, int64_t n, uint64_t low, uint64_t high, void* out, int64_t* below);
   // The number of the `size` sorted keys that are less than each key, or with `after` not greater.
   void (*bounds)(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after);
+  // Sorts the columns of n <= most_ranked rows of keys that follow one another; a row has short_row or long_row bytes. There is room
+  // for as many rows as the next power of two.
+  void (*columns)(void* keys, int64_t n, int64_t row_bytes);
+  // Returns whether the keys, which are not those of form.one_zero, tell each zero and each NaN apart, so that `elements` makes these of
+  // them again: not where zeros have both signs.
+  bool (*tells_apart)(const void* keys, int64_t n, const KeyForm& form);
 };
 inline constexpr int64_t most_ranked = 128, rank_room = 64;
+inline constexpr int64_t short_row = 64, long_row = 256;  // bytes
 
 struct SortKernels {
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
+  // As `columns` of 8 bytes, and the indices with them: those of equal keys stay in order. What is left in `keys` does not count.
+  void (*column_pairs)(uint64_t* keys, int64_t* indices, int64_t n, int64_t row_bytes);
 };
 
 }  // namespace dlt

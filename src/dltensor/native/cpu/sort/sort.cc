@@ -9,6 +9,7 @@
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/sort/along_axis.h"
 #include "native/cpu/sort/radix.h"
+#include "native/cpu/sort/short_lines.h"
 #include "native/cpu/runtime/thread_pool.h"
 
 namespace dlt {
@@ -221,16 +222,7 @@ template <class U>
 bool sort_few(char* out, const char* in, int64_t n, const Source& source) {
   alignas(64) U keys[most_ranked];
   source.loops->keys(keys, in, n, source.form);
-  if (source.form.infinity != 0) {
-    const U zero = U(source.form.sign - 1);
-    U low = 0, high = 0, nan = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      low |= U(keys[i] == zero);
-      high |= U(keys[i] == U(zero + 1));
-      nan |= U(keys[i] == U(~U(0)));
-    }
-    if ((low & high) | nan) return false;
-  }
+  if (!source.loops->tells_apart(keys, n, source.form)) return false;
   source.loops->network(keys, n);
   source.loops->elements(out, keys, n, source.form);
   return true;
@@ -275,12 +267,6 @@ void index_bytes(int64_t* out, int64_t n, const Source& source, char* scratch) {
 constexpr int64_t narrow_index = int64_t(1) << 32;
 
 // -- lines along an axis
-
-struct SortWork {
-  int type;
-  int64_t n;
-  bool descending;
-};
 
 // One contiguous line of few elements needs neither staging nor memory.
 bool is_short_vector(const DLTensor& out, const DLTensor& x, int64_t n) {
@@ -364,6 +350,8 @@ namespace {
   if (numel(x.ndim, x.shape) == 0) return success;
   if (n > longest_line) return no_temporary();
   const DLTensor* outputs[] = {&out};
+  if (suits_columns(numel(x.ndim, x.shape) / n, n, indices ? 8 : type_table[work.type].bytes))
+    return for_each_line(x, outputs, 1, axis, {nullptr, &work, 0, 4 * n, indices ? argsort_columns : sort_columns, true});
   if (indices) return for_each_line(x, outputs, 1, axis, {argsort_one, &work, argsort_scratch(work.type, n), 8 * n});
   return for_each_line(x, outputs, 1, axis, {sort_one, &work, sort_scratch(work.type, n), 4 * n});
 }

@@ -56,6 +56,7 @@ void fill_table(Kernels* kernels) {
   fill_terms(&reduce);
   fill_scans(&scan);
   fill_sorts(&sort);
+  fill_column_sorts(&sort);
   *kernels = {DLT_TEXT(DLT_LEVEL), &copy, &elementwise, &index, &linalg, &random, &reduce, &scan, &sort};
 }
 

@@ -218,6 +218,21 @@ void network(void* all_keys, int64_t n) {
 template <class U>
 constexpr auto network_of = register_bytes == 64 && sizeof(U) >= 4 ? network<U> : nullptr;
 
+// Returns whether keys tell each zero and each NaN apart, so that elements are made of them again: not where zeros have both signs.
+template <class U>
+bool tells_apart(const void* all, int64_t n, const KeyForm& form) {
+  if (form.infinity == 0) return true;
+  const U* const keys = static_cast<const U*>(all);
+  const U zero = U(form.sign - 1);
+  U low = 0, high = 0, nan = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    low |= U(keys[i] == zero);
+    high |= U(keys[i] == U(zero + 1));
+    nan |= U(keys[i] == U(~U(0)));
+  }
+  return ((low & high) | nan) == 0;
+}
+
 // -- partitions
 
 #if defined(__AVX512BW__)
@@ -367,8 +382,8 @@ void bounds(int64_t* out, const void* sorted, int64_t size, const void* keys, in
 }
 
 template <class U>
-constexpr SortLoops loops{make_keys<U>,       make_elements<U>, rank_keys<U>, network_of<U>,
-                          partitions_of<U>(), keep_between<U>,  bounds<U>};
+constexpr SortLoops loops{make_keys<U>,    make_elements<U>, rank_keys<U>, network_of<U>, partitions_of<U>(),
+                          keep_between<U>, bounds<U>,        nullptr,      tells_apart<U>};
 
 }  // namespace
 
