@@ -1135,8 +1135,8 @@ def test_few_rows_have_the_bits_of_each_column_alone(name, rows):
                 assert dl.all(nan | (whole.view(word) == alone.view(word))), (dtype, correction)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("size", [1, 2, 3, 16, 33, 128, 129])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 15, 16, 33, 128, 129, 1000, 9000])
 def test_dots_of_short_rows_have_the_bits_of_each_row_alone(size, dtype):
     random = np.random.default_rng(size)
     x, y = random.normal(size=(2, 41, size))
@@ -1145,7 +1145,41 @@ def test_dots_of_short_rows_have_the_bits_of_each_row_alone(size, dtype):
     odd = x.copy()
     odd[random.random(odd.shape) < 0.1] = random.choice([np.inf, np.nan, 0.0, -0.0, 1e-320])
     for a, b in ((x, y), (x, zero), (odd, y), (np.round(x * 9), np.round(y * 9)), (x * 1e-160, y)):
-        a, b = dl.asarray(a.astype(dtype)), dl.asarray(b.astype(dtype))
+        a, b = dl.astype(dl.asarray(a), dtype), dl.astype(dl.asarray(b), dtype)
         whole, alone = dl.vecdot(a, b), dl.stack([dl.vecdot(a[k].copy(), b[k].copy()) for k in range(41)])
         word = f"uint{8 * whole.itemsize}"
         assert dl.all((dl.isnan(whole) & dl.isnan(alone)) | (whole.view(word) == alone.view(word)))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_broadcast_axis_repeats_its_results(name):
+    """Reduced once; every place of the axis gets the result, in any order of axes of the result."""
+    for dtype in COMPUTED:
+        plain = "float32" if dtype == "bfloat16" else dtype
+        if KIND[np.dtype(plain).kind] not in REDUCTIONS[name]["kinds"]:
+            continue
+        x = dl.astype(dl.asarray(numbers(plain, (5, 1, 3, 1))), dtype)
+        wide = dl.broadcast_to(x, (5, 7, 3, 4))
+        for axis in (0, 2):
+            wanted = getattr(dl, name)(dl.copy(wide), axis=axis)
+            assert getattr(dl, name)(wide, axis=axis).tobytes() == wanted.tobytes(), (dtype, axis)
+            out = dl.permute_dims(dl.zeros(wanted.shape[::-1], dtype=wanted.dtype), (2, 1, 0))
+            assert getattr(dl, name)(wide, axis=axis, out=out) is out
+            assert out.tobytes() == wanted.tobytes(), (dtype, axis)
+        mask = dl.broadcast_to(dl.asarray([True, False, True])[:, None], (5, 7, 3, 4))
+        made = getattr(dl, name)(wide, axis=0, where=mask) if name not in ("argmax", "argmin", "max", "min") else None
+        if made is not None:
+            assert made.tobytes() == getattr(dl, name)(dl.copy(wide), axis=0, where=dl.copy(mask)).tobytes(), dtype
+
+
+@pytest.mark.parametrize("size", [15, 16, 17, 40, 100, 1000, 5000])
+def test_sums_of_rows_where_they_lie_are_rounded_once(size):
+    """Rows of float64 where many sums lie between two numbers, and where elements cancel."""
+    rng = np.random.default_rng(size)
+    tied = rng.integers(2**52, 2**53, (40, size)).astype("f8")
+    far = rng.standard_normal((40, size)) * 10.0 ** rng.integers(-30, 30, (40, size))
+    opposite = np.concatenate([far, -far[:, ::-1]], axis=1)
+    for a in (tied, far, opposite):
+        assert dl.sum(a, axis=1).tolist() == [math.fsum(row) for row in a]
+        wanted = [float(sum(map(Fraction, row.tolist())) / a.shape[1]) for row in a]
+        assert dl.mean(a, axis=1).tolist() == wanted

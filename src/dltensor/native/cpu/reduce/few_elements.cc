@@ -10,7 +10,8 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 2048, most_wide = 512, most_of_dots = 128;
+constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 8192, most_wide = 512, most_of_dots = 128,
+                  least_dot = 16, least_wide_dot = 8;
 
 bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
@@ -30,12 +31,28 @@ bool is_wide_variance(const ReducePass& pass) {
 // Where elements lie as the loops want them, `rows` apart.
 bool in_place(const ReducePass& pass, const Place& step) { return step.in == pass.in_width && pass.pipeline.count == 0; }
 
-// Rows of float32 whose elements follow one another.
-bool sums_in_place(const ReducePass& pass) {
-  return is_exact_sum(pass) && pass.type == type_float32 && pass.turns && pass.pipeline.count == 0 &&
-         pass.reduced[0].size >= least_each;
+bool is_wide(const ReducePass& pass) { return pass.type == type_float64; }
+// Sums of products in exact terms.
+bool is_dot(const ReducePass& pass) {
+  return pass.factor != nullptr && pass.end == End::sum && is_wide(pass) && pass.initial_type < 0 &&
+         type_table[pass.result].kind == Kind::real;
 }
-
+// Results that sums of float64 are rounded to.
+bool rounds_wide(const ReducePass& pass) { return pass.result == type_float32 || pass.result == type_float64; }
+// Floats that the loops of sums and of products read without a conversion; -1: none.
+int source_of(const ReducePass& pass) {
+  const int source = pass.in_type == type_float32    ? source_float32
+                     : pass.in_type == type_bfloat16 ? source_bfloat16
+                     : pass.in_type == type_float16  ? source_float16
+                                                     : -1;
+  return source >= 0 && pass.kernels->reduce->few.row_sums[source] != nullptr ? source : -1;
+}
+int float_source(const ReducePass& pass) { return pass.type == type_float32 ? source_of(pass) : -1; }
+int dot_source(const ReducePass& pass) {
+  const bool alike = pass.factor_width == pass.in_width && pass.factor_pipeline.count == pass.pipeline.count &&
+                     (pass.pipeline.count == 0 || pass.factor_pipeline.loops[0] == pass.pipeline.loops[0]);
+  return pass.factor != nullptr && alike && pass.result != type_float64 ? source_of(pass) : -1;
+}
 // The results from c on.
 ResultRun run_from(const ResultRun& where, int64_t c) {
   return {where.at + c * where.step, where.index + c * where.index_step, where.step, where.index_step};
@@ -55,22 +72,20 @@ const char* rows_of(const ReducePass& pass, const Place& from, const Place& step
   return stage->moved;
 }
 
-template <class R>
-bool round_plain(const double* sums, int64_t n, int64_t count, R* out) {
-  const double each = 1 / double(count);
-  if ((count & (count - 1)) == 0) {  // the quotients are exact
-    for (int64_t c = 0; c < n; ++c) out[c] = from<R>(sums[c] * each + 0.0);
-    return true;
+// Exact sums of a float of up to 32 bits, or numbers rounded to odd, divided by `count` and rounded once.
+void round_plain(const ReducePass& pass, const double* sums, int64_t n, double count, void* out, Stage* stage) {
+  const auto round = pass.kernels->reduce->few.round_means;
+  if (pass.result == type_float16 || pass.result == type_bfloat16) {
+    auto* const floats = reinterpret_cast<float*>(stage->spare[0]);
+    round[1](floats, sums, n, count);
+    CastPipeline narrowed;
+    find_pipeline(*pass.kernels->copy, type_float32, pass.result, 0, &narrowed);  // there is one
+    narrowed.loops[0](out, floats, nullptr, nullptr, n, 0);
+  } else if (pass.result == type_float64) {
+    for (int64_t c = 0; c < n; ++c) static_cast<double*>(out)[c] = sums[c] / count + 0.0;
+  } else {
+    round[0](static_cast<float*>(out), sums, n, count);
   }
-  if constexpr (is_same<R, float>::value)
-    if (kernels().reduce->few.round_means(out, sums, n, double(count))) return true;
-  for (int64_t c = 0; c < n; ++c) {
-    const double mean = sums[c] * each, margin = magnitude_of(mean) * 0x1p-51;
-    out[c] = from<R>(mean + margin + 0.0);
-    if (!same_bits(out[c], from<R>(mean - margin + 0.0)) && !round_mean(State{sums[c], 0, 0}, double(count), out + c))
-      return false;
-  }
-  return true;
 }
 
 double initial_of(const ReducePass& pass) {
@@ -143,7 +158,6 @@ struct Strip {
   }
 
   bool round(const double* sums, int64_t n, double error) const {
-    if (error == 0 && pass.initial_type < 0) return round_plain(sums, n, is_mean(pass) ? pass.reduced_count : 1, out);
     return pass.reducer->parts == 1 && error < 0x1p900 && round_near(sums, n, error);
   }
 };
@@ -151,13 +165,14 @@ struct Strip {
 // Rounds n sums that are off by `error` at most; false where it cannot tell one.
 bool end_plain(const ReducePass& pass, const ResultRun& where, const double* sums, int64_t n, double error, Stage* stage,
                char* results) {
+  if (error == 0 && pass.initial_type < 0)
+    return round_plain(pass, sums, n, is_mean(pass) ? double(pass.reduced_count) : 1, results, stage), true;
   switch (pass.result) {
     case type_float16: return Strip<float16>{pass, where, stage, reinterpret_cast<float16*>(results)}.round(sums, n, error);
     case type_bfloat16: return Strip<bfloat16>{pass, where, stage, reinterpret_cast<bfloat16*>(results)}.round(sums, n, error);
     case type_float32:
     case type_complex64: return Strip<float>{pass, where, stage, reinterpret_cast<float*>(results)}.round(sums, n, error);
-    default:
-      return error == 0 && round_plain(sums, n, is_mean(pass) ? pass.reduced_count : 1, reinterpret_cast<double*>(results));
+    default: return false;
   }
 }
 
@@ -171,16 +186,16 @@ void each_result(int type, Of of) {
   }
 }
 
-// The deviations of two elements: ties of many, which no bound decides.
+// Rounds the results whose bits are set by their states; false where one leaves two values.
 template <class R>
-void half_differences(const char* a, int64_t row_bytes, int64_t n, R* out) {
-  for (int64_t c = 0; c < n; ++c) {
-    float first, second;  // at any address
-    memcpy(&first, a + 4 * c, sizeof first);
-    memcpy(&second, a + row_bytes + 4 * c, sizeof second);
-    const bool is_finite = ops::isfinite(first) && ops::isfinite(second);
-    out[c] = is_finite ? half_difference_of<R>(first, second) : from<R>(not_a_number());
+bool end_rows(uint64_t left, const double* states, int64_t capacity, double count, void* results) {
+  R* const out = static_cast<R*>(results);
+  for (; left != 0; left &= left - 1) {
+    const int k = __builtin_ctzll(left);
+    const State s{states[k], states[capacity + k], states[2 * capacity + k]};
+    if (!(count == 1 ? round_state(s, out + k) : round_mean(s, count, out + k))) return false;
   }
+  return true;
 }
 
 // Sums or means of n columns of float64.
@@ -191,21 +206,13 @@ bool round_wide(const ReducePass& pass, const char* a, int64_t row_bytes, int64_
   const auto rounded_columns = pass.kernels->reduce->few.rounded_columns[is_same<R, double>::value];
   double states[3 * block];
   for (int64_t c = 0; c < n; c += block) {
-    uint64_t left = rounded_columns(out + c, states, block, a + 8 * c, row_bytes, rows, smaller(block, n - c), count);
-    for (; left != 0; left &= left - 1) {
-      const int k = __builtin_ctzll(left);
-      const State s{states[k], states[block + k], states[2 * block + k]};
-      if (!(count == 1 ? round_state(s, out + c + k) : round_mean(s, count, out + c + k))) return false;
-    }
+    const uint64_t left = rounded_columns(out + c, states, block, a + 8 * c, row_bytes, rows, smaller(block, n - c), count);
+    if (!end_rows<R>(left, states, block, count, out + c)) return false;
   }
   return true;
 }
 
 // Sums of products of rows that follow one another in memory: the products, and what rounding takes from them, as further rows.
-bool is_dot(const ReducePass& pass) {
-  return pass.factor != nullptr && pass.terms != nullptr && pass.turns && pass.end == End::sum && pass.type == type_float64 &&
-         (pass.result == type_float32 || pass.result == type_float64);
-}
 bool reduce_dots(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage) {
   const Axis& inner = pass.reduced[0];
   const int64_t strip = smaller(n, product_count / inner.size);
@@ -234,16 +241,19 @@ bool round_wide_variances(const ReducePass& pass, const char* a, int64_t row_byt
   double means[block], states[3 * block];
   for (int64_t c = 0; c < n; c += block) {
     const int64_t part = smaller(block, n - c);
-    uint64_t left = few.rounded_columns[1](means, states, block, a + 8 * c, row_bytes, pass.reduced_count, part, count);
-    for (; left != 0; left &= left - 1) {
-      const int k = __builtin_ctzll(left);
-      if (!round_mean(State{states[k], states[block + k], states[2 * block + k]}, count, means + k)) return false;
-    }
+    const uint64_t left = few.rounded_columns[1](means, states, block, a + 8 * c, row_bytes, pass.reduced_count, part, count);
+    if (!end_rows<double>(left, states, block, count, means)) return false;
     if (few.rounded_variances(out + c, means, a + 8 * c, row_bytes, pass.reduced_count, part, count - pass.correction,
                               pass.root))
       return false;
   }
   return true;
+}
+
+// Columns that the loops of sums read as they are. Many sums near the middle of two float64 would have to be read again.
+bool columns_in_place(const ReducePass& pass) {
+  return is_exact_sum(pass) && !pass.turns && pass.result != type_float64 && float_source(pass) >= 0 &&
+         pass.kept[pass.kept_ndim - 1].step.in == pass.in_width;
 }
 
 // Returns whether there is no initial value, or a sum of floats begins with it.
@@ -254,24 +264,79 @@ bool takes_initial(const ReducePass& pass) {
 
 // The elements of a result, at most, that are few: 0 for reductions that need states.
 int64_t most_rows(const ReducePass& pass) {
-  const bool is_wide = pass.type == type_float64, is_sum = is_exact_sum(pass);
+  if (pass.turns && rows_in_place(pass)) return most_in_place;
   if (is_product(pass)) return most_of_rows;
   if (is_extreme(pass)) return most_elements;
-  if (!is_sum && !is_variance(pass) && !is_wide_variance(pass)) return 0;
-  if (is_wide && pass.result != type_float64) return 0;
-  if (sums_in_place(pass)) return most_in_place;
-  if (is_wide) return pass.turns ? most_of_rows : most_wide;
+  if (!is_exact_sum(pass) && !is_variance(pass) && !is_wide_variance(pass)) return 0;
+  if (is_wide(pass) && pass.result != type_float64) return 0;
+  if (is_wide(pass)) return pass.turns ? most_of_rows : most_wide;
+  if (columns_in_place(pass)) return most_in_place;
   return pass.turns ? most_of_rows : most_elements;
+}
+
+// Sums and products of rows where they lie.
+bool reduce_rows(const ReducePass& pass, const ResultRun& where, int64_t n, char* out, Stage* stage) {
+  constexpr int64_t block = 64;
+  const FewKernels& few = pass.kernels->reduce->few;
+  const int64_t size = pass.reduced[0].size;
+  if (const int source = float_source(pass); source >= 0 && pass.factor == nullptr && pass.end != End::plain) {
+    double sums[strip_columns];
+    const double error = few.row_sums[source](sums, pass.in + where.at.in, where.step.in, n, size);
+    return end_plain(pass, where, sums, n, error, stage, out);
+  }
+  if (is_product(pass)) {
+    auto* const products = reinterpret_cast<double*>(out);
+    few.row_products[is_wide(pass)](products, pass.in + where.at.in, where.step.in, n, size);
+    return true;
+  }
+  if (const int source = dot_source(pass); source >= 0) {
+    double sums[strip_columns];
+    const RowPair from{pass.in + where.at.in, pass.factor + where.at.factor, where.step.in, where.step.factor};
+    return end_plain(pass, where, sums, n, few.row_dots[source](sums, from, n, size), stage, out);
+  }
+  const int terms = pass.factor == nullptr ? terms_float64 : pass.with_rests ? terms_products64 : terms_products32;
+  const double count = is_mean(pass) ? double(size) : 1;
+  double states[3 * block];
+  for (int64_t c = 0; c < n; c += block) {
+    const Place at = where.at + c * where.step;
+    const RowPair from{pass.in + at.in, pass.factor == nullptr ? nullptr : pass.factor + at.factor, where.step.in,
+                       where.step.factor};
+    char* const to = out + c * type_table[pass.result].bytes;
+    uint64_t left = few.rounded_rows[terms][pass.result == type_float64](to, states, block, from, smaller(block, n - c), size,
+                                                                         count);
+    if (!(pass.result == type_float64 ? end_rows<double>(left, states, block, count, to)
+                                      : end_rows<float>(left, states, block, count, to)))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
 
+bool rows_in_place(const ReducePass& pass) {
+  if (pass.mask != nullptr || pass.reduced_ndim != 1) return false;
+  const Axis& inner = pass.reduced[0];
+  if (pass.factor != nullptr)
+    return is_dot(pass) && inner.step.factor == pass.factor_width &&
+           (dot_source(pass) >= 0 ? inner.size >= least_dot
+                                  : inner.size >= least_wide_dot && pass.pipeline.count == 0 &&
+                                        pass.factor_pipeline.count == 0 && rounds_wide(pass));
+  if (inner.size < least_each || pass.reducer->parts != 1) return false;
+  if (is_product(pass)) return pass.pipeline.count == 0;
+  if (!is_exact_sum(pass)) return false;
+  return is_wide(pass) ? pass.pipeline.count == 0 && pass.result == type_float64 && pass.initial_type < 0
+                       : float_source(pass) >= 0;
+}
+
 bool takes_few(const ReducePass& pass) {
   const bool has_one_axis = pass.columns && pass.mask == nullptr && pass.reduced_ndim == 1 && pass.reduced_count > 0;
   if (!has_one_axis || pass.centers != nullptr) return false;
-  if (is_dot(pass)) return pass.initial_type < 0 && pass.reduced_count <= most_of_dots;
-  if (pass.factor != nullptr || !takes_initial(pass) || pass.reduced_count > most_rows(pass)) return false;
-  if (sums_in_place(pass)) return true;
+  if (pass.factor != nullptr)
+    return is_dot(pass) && pass.turns &&
+           (rows_in_place(pass) ? pass.reduced_count <= most_in_place
+                                : pass.reduced_count <= most_of_dots && rounds_wide(pass));
+  if (!takes_initial(pass) || pass.reduced_count > most_rows(pass)) return false;
+  if (pass.turns && rows_in_place(pass)) return true;
   return pass.turns || pass.pipeline.count == 0 ||
          (pass.pipeline.count == 1 && pass.kept[pass.kept_ndim - 1].step.in == pass.in_width);
 }
@@ -282,10 +347,13 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   const Axis& inner = pass.reduced[0];
   const int64_t result_bytes = type_table[pass.result].bytes;
   char* const out = static_cast<char*>(results);
+  if (pass.turns && rows_in_place(pass)) return reduce_rows(pass, where, n, out, stage);
+  if (pass.factor != nullptr) return reduce_dots(pass, where, n, results, stage);
   double sums[2 * strip_columns];
-  if (is_dot(pass)) return reduce_dots(pass, where, n, results, stage);
-  if (sums_in_place(pass))
-    return end_plain(pass, where, sums, n, few.row_sums(sums, pass.in + where.at.in, where.step.in, n, inner.size), stage, out);
+  if (columns_in_place(pass)) {
+    const double error = few.column_sums[float_source(pass)](sums, pass.in + where.at.in, inner.step.in, inner.size, n);
+    return end_plain(pass, where, sums, n, error, stage, out);
+  }
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
   const int64_t strip = in_place(pass, where.step) ? n : smaller(n, staged_count / inner.size);
   for (int64_t c = 0; c < n; c += strip) {
@@ -299,7 +367,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
       pass.reducer->columns(to, a, row_bytes, inner.size, count);
     } else if (is_variance(pass)) {
       if (pass.root && inner.size == 2 && pass.correction == 0) {
-        each_result(pass.result, [&]<class R>() { half_differences<R>(a, row_bytes, count, reinterpret_cast<R*>(to)); });
+        few.half_differences(sums, a, row_bytes, count);
+        round_plain(pass, sums, count, 1, to, stage);
       } else {
         few.column_deviations(sums, a, row_bytes, inner.size, count);
         each_result(pass.result, [&]<class R>() {
@@ -311,7 +380,7 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     } else if (pass.type == type_float64) {
       if (!round_wide(pass, a, row_bytes, inner.size, count, reinterpret_cast<double*>(to))) return false;
     } else {
-      const double error = few.column_sums(sums, a, row_bytes, inner.size, count * parts);
+      const double error = few.column_sums[source_float32](sums, a, row_bytes, inner.size, count * parts);
       if (!end_plain(pass, run_from(where, c), sums, count * parts, error, stage, to)) return false;
     }
   }

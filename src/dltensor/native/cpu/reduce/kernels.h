@@ -39,18 +39,35 @@ typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
 // product is not finite.
 typedef void (*terms_t)(double* products, double* rests, const void* a, const void* b, int64_t n);
 
+// Two rows of each result, `a_bytes` and `b_bytes` apart.
+struct RowPair {
+  const char *a, *b;
+  int64_t a_bytes, b_bytes;
+};
+// Floats of up to 32 bits that loops read as they are; a loop is null where a processor does not convert them.
+enum FloatSource : int { source_float32, source_bfloat16, source_float16, float_sources };
+// Terms of sums of rows: elements, and products.
+enum RowTerms : int { terms_float64, terms_products32, terms_products64, row_terms };
+
 // Loops over few elements for each result, which lie in rows of n columns.
 typedef double (*plain_sums_t)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 struct FewKernels {
-  // Sums of n columns, or of `rows` rows, of float32 in float64. Returns at most what each is off by: 0 where all are exact, infinity
+  // Sums of n columns, or of `rows` rows, of floats in float64. Returns at most what each is off by: 0 where all are exact, infinity
   // where elements are not finite.
-  plain_sums_t column_sums, row_sums;
-  // Exact sums divided by `count`, below 2^20, rounded once. False, with nothing that counts written, near subnormal results.
-  bool (*round_means)(float* out, const double* sums, int64_t n, double count);
+  plain_sums_t column_sums[float_sources], row_sums[float_sources];
+  // The same of sums of products of rows of n terms.
+  double (*row_dots[float_sources])(double* sums, const RowPair& from, int64_t rows, int64_t n);
+  // Exact sums divided by `count`, rounded once, or to odd: what is rounded to fewer bits then is rounded once.
+  void (*round_means[2])(float* out, const double* sums, int64_t n, double count);
+  // Half the differences of two rows of n float32, rounded to odd; NaN with infinities and NaN.
+  void (*half_differences)(double* out, const void* a, int64_t row_bytes, int64_t n);
   // Sums of n columns of float64, at most 64, divided by `count` and rounded once to float32 or float64. Returns a bit for each column
   // that is not decided, of which `out` does not count, and leaves the states of these, whose words are `capacity` apart.
   uint64_t (*rounded_columns[2])(void* out, double* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows,
                                  int64_t n, double count);
+  // The same of rows, at most 64 of n terms each, rounded to float32 or float64. Null for sums of float64 as float32.
+  uint64_t (*rounded_rows[row_terms][2])(void* out, double* states, int64_t capacity, const RowPair& from, int64_t rows,
+                                         int64_t n, double count);
   // Sums of the squared deviations of n columns of float32 from their means, off by at most (rows + 8) * 2^-52 of them; NaN with
   // infinities and NaN.
   void (*column_deviations)(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
@@ -63,6 +80,7 @@ struct FewKernels {
                                 double divisor, bool root);
   // Products of n columns of float32, and of float64, in the order of reductions.h: at most 4096 rows.
   void (*column_products[2])(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
+  void (*row_products[2])(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n);  // the same of rows
 };
 
 struct ReduceKernels {

@@ -66,7 +66,7 @@ void face_forward(ReducePass* pass) {
 
 // Rows where the innermost kept axis lies closer in memory than the innermost reduced one, or runs would be short: a run costs as
 // much as some hundred elements in the lanes of registers.
-constexpr int64_t short_run = 257, short_each = 2049, short_product_run = 65, few_results = 32;
+constexpr int64_t short_run = 257, short_each = 8193, short_product_run = 65, few_results = 32;
 bool turns(const ReducePass& pass) {
   return pass.mask == nullptr && pass.kept_ndim > 0 && pass.reduced_ndim > 0 &&
          pass.reduced[pass.reduced_ndim - 1].step.in == pass.in_width && pass.kept[pass.kept_ndim - 1].step.in != pass.in_width;
@@ -85,6 +85,7 @@ bool by_columns(const ReducePass& pass) {
   if (kept.step.in == 0) return false;
   if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
   const int64_t longest = !turns(pass)                                                                ? 16
+                          : rows_in_place(pass)                                                       ? short_each
                           : pass.factor != nullptr                                                    ? short_product_run
                           : pass.reducer->each != nullptr && pass.pipeline.count == 0                 ? short_each
                           : pass.end == End::plain && pass.kept_ndim == 1 && pass.pipeline.count == 0 ? short_plain_run(pass)
@@ -106,7 +107,7 @@ void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTen
   pass->factor_width = factor == nullptr ? 0 : item_bytes(factor->dtype);
   pass->out = static_cast<char*>(out.data);
   pass->out_width = item_bytes(out.dtype);
-  pass->kept_ndim = pass->reduced_ndim = 0;
+  pass->kept_ndim = pass->reduced_ndim = pass->repeated_ndim = 0;
   pass->kept_count = pass->reduced_count = 1;
   const bool is_empty = numel(in.ndim, in.shape) == 0, no_result = numel(out.ndim, out.shape) == 0;
   for (int d = 0; d < in.ndim; ++d) {
@@ -121,6 +122,10 @@ void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTen
     } else {
       if (axis.size > 1 && !no_result) axis.out = out.strides[d] * pass->out_width;
       axis.index = index[d];
+      if (axis.size > 1 && !is_empty && axis.step == Place{}) {
+        pass->repeated[pass->repeated_ndim++] = axis;
+        continue;
+      }
       pass->kept[pass->kept_ndim++] = axis;
       pass->kept_count *= axis.size;
     }
@@ -169,6 +174,7 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   pass->reducer = &pass->kernels->reduce->reducers[choice.body][choice.type];
   if (pass->reducer->start == nullptr) return undefined_for(from);
   pass->end = choice.end;
+  pass->in_type = find_type(inputs.in->dtype);
   pass->type = choice.type;
   pass->width = type_table[choice.type].bytes;
   // The end of the body is a cast away from the row's result, and that from `out`.
@@ -184,11 +190,11 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   const int to = find_type(out.dtype), last = result == type_bool && to == type_uint8 ? result : to;
   if (!find_pipeline_through(casts, pass->result, result, last, 0, &pass->out_pipeline)) return undefined_for(from);
   pass->body = choice.body;
+  pass->initial_type = -1;
   set_axes(pass, inputs, axes, out, in_order[choice.body]);
   set_identity(pass, choice.body);
   pass->root = false;
   pass->correction = 0;
-  pass->initial_type = -1;
   pass->counts = nullptr;
   pass->centers = nullptr;
   pass->undecided = nullptr;
@@ -287,7 +293,7 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
   pass.kernels = &kernels();
   pass.reducer = &reducer;
   pass.end = choice.end;
-  pass.type = type;
+  pass.in_type = pass.type = type;
   pass.root = reduction == reduction_std;
   pass.correction = correction;
   pass.result = choice.end == End::plain ? reducer.result : result;
@@ -295,6 +301,7 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
   pass.in = static_cast<const char*>(a);
   pass.in_width = pass.width = type_table[type].bytes;
   pass.reduced_ndim = 1;
+  pass.repeated_ndim = 0;
   pass.reduced_count = n;
   pass.reduced[0] = {n, {pass.width, 0, 0}, 0, 0};
   pass.pipeline.count = 0;

@@ -65,10 +65,11 @@ struct ReducePass {
   int body;
   End end;
   bool root;      // std instead of var
+  int in_type;    // of the elements in memory
   int type;       // that elements are reduced in
   int result;     // the dtype of the result; `out_pipeline` leads from there to the dtype of `out`
-  int kept_ndim, reduced_ndim;
-  Axis kept[max_dims], reduced[max_dims];
+  int kept_ndim, reduced_ndim, repeated_ndim;
+  Axis kept[max_dims], reduced[max_dims], repeated[max_dims];  // results along a repeated axis are those of its first place
   int64_t kept_count, reduced_count;
   const char* in;
   const uint8_t* mask;
@@ -119,6 +120,8 @@ bool takes_few(const ReducePass& pass);
 bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage);
 inline constexpr int64_t strip_columns = 1024;  // the results that are reduced together, at most
 inline constexpr int64_t least_each = 32;  // shorter rows are transposed
+// Returns whether the rows of results, of at least so many elements, are reduced in place, without a transposed copy.
+bool rows_in_place(const ReducePass& pass);
 
 // Computes all results of a pass. Fails for want of memory only.
 Status run_pass(const ReducePass& pass);

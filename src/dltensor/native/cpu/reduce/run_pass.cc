@@ -3,6 +3,7 @@
 // for threads.
 #include <string.h>
 
+#include "native/cpu/copy/copy.h"
 #include "native/cpu/copy/kernels.h"
 #include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/index/kernels.h"
@@ -360,9 +361,35 @@ void join_parts(const Work& work, Stage* stage) {
   }
 }
 
-}  // namespace
+// Copies the results along a repeated axis to all its other places, and those of the axes that follow with them.
+void repeat_results(const ReducePass& pass) {
+  DLTensor to{};
+  int64_t shape[max_dims], strides[max_dims], from_strides[max_dims];
+  const auto add = [&](const Axis& axis) {
+    shape[to.ndim] = axis.size;
+    from_strides[to.ndim] = strides[to.ndim] = axis.out / pass.out_width;
+    ++to.ndim;
+  };
+  for (int d = 0; d < pass.kept_ndim; ++d) add(pass.kept[d]);
+  to.shape = shape;
+  to.strides = strides;
+  to.dtype = {uint8_t(kDLUInt), uint8_t(pass.out_width * 8), 1};
+  for (int d = 0; d < pass.repeated_ndim; ++d) {
+    const Axis& axis = pass.repeated[d];
+    add(axis);
+    DLTensor from = to;
+    from.strides = from_strides;
+    from.data = pass.out;
+    from_strides[to.ndim - 1] = 0;
+    shape[to.ndim - 1] = axis.size - 1;
+    to.data = pass.out + axis.out;
+    copy(to, from, false);  // apart from one another: it cannot fail
+    shape[to.ndim - 1] = axis.size;
+    from_strides[to.ndim - 1] = strides[to.ndim - 1];
+  }
+}
 
-Status run_pass(const ReducePass& pass) {
+Status run_results(const ReducePass& pass) {
   Work work{};
   work.pass = &pass;
   const Reducer& reducer = *pass.reducer;
@@ -388,7 +415,7 @@ Status run_pass(const ReducePass& pass) {
     if (work.units >= 4 * threads) {
       const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
       work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
-    } else if (takes_few(pass)) {
+    } else if (takes_few(pass) && (work.units >= threads || !is_large || pass.undecided != nullptr)) {
       work.units_per_task = ceil_divide(work.units, threads);
     } else {
       const bool ordered = reducer.members > 8;  // products in order: whole groups
@@ -414,6 +441,14 @@ Status run_pass(const ReducePass& pass) {
   const int64_t tasks = ceil_divide(work.units, work.units_per_task);
   if (tasks > 1) parallel(tasks, run_task, &work);
   else run_task(&work, 0);
+  return success;
+}
+
+}  // namespace
+
+Status run_pass(const ReducePass& pass) {
+  DLT_TRY(run_results(pass));
+  if (pass.repeated_ndim > 0) repeat_results(pass);
   return success;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops of exact sums of floats, over runs and over rows, and those of few elements for each result.
 #include "native/cpu/reduce/kernels/binned_sum.h"
-#include "native/cpu/reduce/kernels/two_sum_lanes.h"
+#include "native/cpu/reduce/kernels/narrow_floats.h"
+#include "native/cpu/reduce/kernels/rounded_lanes.h"
 #include "native/ops/reduce/reductions.h"
 
 namespace dlt::DLT_LEVEL {
@@ -83,43 +84,48 @@ void deposit_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes,
 }
 
 // Sums of ROWS rows, `first` instead of what is in `sums`.
-template <int ROWS, bool first>
+template <class T, int ROWS, bool first>
 void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes, int64_t n) {
   Span local = *exponents;
-  const auto row = [&](int r) { return reinterpret_cast<const float*>(from + r * row_bytes); };
+  const auto row = [&](int r) { return reinterpret_cast<const T*>(from + r * row_bytes); };
   int64_t c = 0;
   for (; c + Span::lanes <= n; c += Span::lanes) {
     V x = -V{}, y = -V{};
     if constexpr (!first) x = load(sums + c), y = load(sums + c + lanes);
-    for (int r = 0; r < ROWS; ++r) {
-      x += load(row(r) + c);
-      y += load(row(r) + c + lanes);
-      local.deposit(row(r) + c);
-    }
+    for (int r = 0; r < ROWS; ++r) add_floats(row(r) + c, &x, &y, &local);
     save(sums + c, x);
     save(sums + c + lanes, y);
   }
   for (int r = 0; c < n && r < ROWS; ++r) {
-    float rest[Span::lanes];
-    for (int k = 0; k < Span::lanes; ++k) rest[k] = c + k < n ? element<float>(row(r), c + k) : -0.0f;
-    local.deposit(rest);
-    for (int64_t k = c; k < n; ++k) sums[k] = (first && r == 0 ? -0.0 : sums[k]) + double(rest[k - c]);
+    T rest[Span::lanes] = {};
+    __builtin_memcpy(rest, row(r) + c, size_t(n - c) * sizeof(T));
+    V part[2] = {-V{}, -V{}};
+    add_floats(rest, part, part + 1, &local);
+    for (int64_t k = c; k < n; ++k) sums[k] = (first && r == 0 ? -0.0 : sums[k]) + part[(k - c) / lanes][(k - c) % lanes];
   }
   *exponents = local;
 }
 
 // Rows of floats are added plainly, and the span of their exponents says afterwards how far the sums may be off.
+template <class T>
 double column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   static_assert(rows_together == 8);
-  static constexpr decltype(&add_rows<1, true>) begin[] = {add_rows<1, true>, add_rows<2, true>, add_rows<3, true>,
-                                                           add_rows<4, true>, add_rows<5, true>, add_rows<6, true>,
-                                                           add_rows<7, true>, add_rows<8, true>};
   const char* const from = static_cast<const char*>(a);
   Span exponents;
   exponents.clear();
-  int64_t r = (rows - 1) % rows_together + 1;
-  begin[r - 1](sums, &exponents, from, row_bytes, n);
-  for (; r < rows; r += rows_together) add_rows<rows_together, false>(sums, &exponents, from + r * row_bytes, row_bytes, n);
+  int64_t r = 0;
+  if constexpr (is_same<T, float>::value) {
+    static constexpr decltype(&add_rows<T, 1, true>) begin[] = {
+        add_rows<T, 1, true>, add_rows<T, 2, true>, add_rows<T, 3, true>, add_rows<T, 4, true>,
+        add_rows<T, 5, true>, add_rows<T, 6, true>, add_rows<T, 7, true>, add_rows<T, 8, true>};
+    r = (rows - 1) % rows_together + 1;
+    begin[r - 1](sums, &exponents, from, row_bytes, n);
+  } else {
+    add_rows<T, 1, true>(sums, &exponents, from, row_bytes, n);
+    for (r = 1; (rows - r) % rows_together != 0; ++r)
+      add_rows<T, 1, false>(sums, &exponents, from + r * row_bytes, row_bytes, n);
+  }
+  for (; r < rows; r += rows_together) add_rows<T, rows_together, false>(sums, &exponents, from + r * row_bytes, row_bytes, n);
   return exponents.error_of(rows, rows);
 }
 
@@ -136,7 +142,7 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
     for (int64_t r = 0; r < rows; r += block) {
       const int64_t rows_now = rows - r < block ? rows - r : block;
       const char* const at = from + r * row_bytes;
-      if (column_sums(sums, at + 4 * first, row_bytes, rows_now, count) != 0) {
+      if (column_sums<float>(sums, at + 4 * first, row_bytes, rows_now, count) != 0) {
         deposit_rows<float>(w, capacity, at, row_bytes, rows_now, first, first + count);
         continue;
       }
@@ -146,34 +152,6 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   }
 }
 
-double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
-  Span exponents;
-  exponents.clear();
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* const p = reinterpret_cast<const float*>(static_cast<const char*>(a) + r * row_bytes);
-    V x = -V{}, y = -V{};
-    int64_t c = 0;
-    for (; c + Span::lanes <= n; c += Span::lanes) {
-      x += load(p + c);
-      y += load(p + c + lanes);
-      exponents.deposit(p + c);
-    }
-    if (c < n) {
-      float rest[Span::lanes];
-      for (int k = 0; k < Span::lanes; ++k) rest[k] = c + k < n ? element<float>(p, c + k) : -0.0f;
-      x += load(rest);
-      y += load(rest + lanes);
-      exponents.deposit(rest);
-    }
-    double last[lanes];
-    save(last, x + y);
-    for (int half = lanes / 2; half > 0; half /= 2)
-      for (int j = 0; j < half; ++j) last[j] += last[j + half];
-    sums[r] = last[0];
-  }
-  return exponents.error_of(n, n / Span::lanes + 1 + log2_above(Span::lanes));
-}
-
 void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   auto* const w = static_cast<double*>(states);
   constexpr int64_t block = 64;
@@ -181,7 +159,7 @@ void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
   for (int64_t first = 0; first < rows; first += block) {
     const int64_t count = rows - first < block ? rows - first : block;
     const char* const at = static_cast<const char*>(a) + first * row_bytes;
-    const bool is_exact = row_sums(sums, at, row_bytes, count, n) == 0;
+    const bool is_exact = float_row_sums(sums, at, row_bytes, count, n) == 0;
     const int64_t wide_end = is_exact ? count / lanes * lanes : 0;
     for (int64_t r = 0; r < wide_end; r += lanes) deposit_columns(w, capacity, first + r, load(sums + r));
     for (int64_t r = wide_end; r < count; ++r) {
@@ -199,23 +177,6 @@ void each_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
 
 // ---- few elements for each result: columns in registers, without states in memory
 
-// Of few elements many means lie just between two floats. The middle is a number of 25 bits, of which the product with `count` is
-// exact: the difference to the sum decides.
-bool round_means(float* out, const double* sums, int64_t n, double count) {
-  const double each = 1 / count;
-  uint64_t unknown = 0;
-  for (int64_t c = 0; c < n; ++c) {
-    const double mean = sums[c] * each, size = magnitude_of(mean), margin = size * 0x1p-51;
-    const float up = float(mean + margin), down = float(mean - margin);
-    const double middle = bits_as<double>((bits_as<uint64_t>(mean) + (uint64_t(1) << 27)) & ~((uint64_t(1) << 28) - 1));
-    const double over = sums[c] - middle * count;
-    const float at_middle = float(middle), beside = over < 0 ? down : at_middle, nearest = over > 0 ? up : beside;
-    out[c] = up == down ? up : nearest;
-    unknown |= size < 0x1p-125 && up != down;
-  }
-  return !unknown;
-}
-
 // Of two rows the processor rounds the sums once, and halves them without an error that another rounding would not make.
 DLT_FN integers rounded_pair(V x, V y, double each, V* out) {
   const V sum = x + y;
@@ -231,7 +192,14 @@ DLT_FN void add_rows(TwoSum (&local)[K], const char* a, int64_t row_bytes, int64
     above[k] = load(reinterpret_cast<const double*>(a) + k * lanes);
     below[k] = lost[k] = V{};
   }
-  for (int64_t r = 1; r < rows; ++r)
+  for (int k = 0; rows > 1 && k < K; ++k) {  // the first error is all that is below
+    const V x = load(reinterpret_cast<const double*>(a + row_bytes) + k * lanes), sum = above[k] + x;
+    const V part = by.minus(sum, above[k]);
+    below[k] = by.plus(above[k] - by.minus(sum, part), x - part);
+    if constexpr (!EXACT) lost[k] = size_of(below[k]);
+    above[k] = sum;
+  }
+  for (int64_t r = 2; r < rows; ++r)
     for (int k = 0; k < K; ++k) {
       const V x = load(reinterpret_cast<const double*>(a + r * row_bytes) + k * lanes), sum = above[k] + x;
       const V part = by.minus(sum, above[k]), error = by.plus(above[k] - by.minus(sum, part), x - part);
@@ -246,43 +214,6 @@ DLT_FN void add_rows(TwoSum (&local)[K], const char* a, int64_t row_bytes, int64
       below[k] = rest;
     }
   for (int k = 0; k < K; ++k) local[k] = {above[k], below[k], EXACT ? lost[k] : lost[k] * (double(rows) * 0x1p-53)};
-}
-// The numbers as a dtype has them.
-template <class R>
-DLT_FN V as_result(V x) {
-  if constexpr (is_same<R, double>::value) return x;
-  else {
-    const half_vector rounded = narrowed(x);
-    return widened(reinterpret_cast<const float*>(&rounded));
-  }
-}
-DLT_FN void save_result(double* to, V x) { save(to, x); }
-DLT_FN void save_result(float* to, V x) {
-  const half_vector rounded = narrowed(x);
-  __builtin_memcpy(to, &rounded, sizeof rounded);
-}
-// A register of sums, divided by `count` and rounded once, and which are known.
-template <class R>
-DLT_FN integers rounded(const TwoSum& local, double count, V* out) {
-  const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
-  const double each = 1 / count;
-  V above = local.above, below = local.below;
-  V margin;
-  if (is_power) {
-    margin = local.lost * 2 + size_of(below) * 0x1p-52;
-    margin = local.lost == 0 ? V{} : margin;
-  } else {  // as divide(); the quotient is off by two units in the last place at most, so that the remainder is exact
-    const V sum = above + below, part = sum - above, rest = (above - (sum - part)) + (below - part);
-    above = sum * each;
-    below = (rest_of(sum, above, V{} + count) + rest) * each;
-    margin = local.lost * 2 * each + size_of(below) * 0x1p-50;
-  }
-  const V up = as_result<R>(above + (below + margin)), down = as_result<R>(above + (below - margin)), size = size_of(up);
-  *out = (is_power ? up * each : up) + 0.0;
-  // Remainders, and quotients by a power of two, are exact in this range; infinities and NaN are added again.
-  integers known = (up == down) & (size < (is_same<R, float>::value ? 0x1p127 : 0x1p900));
-  if (count != 1) known &= (size > 0x1p-900) | ((local.above == 0) & (local.below == 0) & (local.lost == 0));
-  return known;
 }
 // K registers of columns. Returns a bit for each column that is not decided.
 template <class R, int K>
@@ -329,23 +260,57 @@ uint64_t rounded_columns(void* results, double* states, int64_t capacity, const 
   return unknown;
 }
 
+// The product of the lanes of reductions.h, of which USED are taken.
+template <int USED, int HALF = reductions::product_lanes / 2, class N>
+DLT_FN N product_of_lanes(N* lane) {
+  if constexpr (HALF == 0) return lane[0];
+  else {
+    constexpr int pairs = USED <= HALF ? 0 : USED - HALF < HALF ? USED - HALF : HALF;
+    each<pairs>([&](int k) __attribute__((always_inline)) { lane[k] *= lane[k + HALF]; });
+    return product_of_lanes<(USED < HALF ? USED : HALF), HALF / 2>(lane);
+  }
+}
+DLT_FN V plain_nans(V x) { return x == x ? x : V{} + reductions::plain_nan(__builtin_nan("")); }
+
+// Of ROWS rows in registers.
+template <class T, int ROWS>
+void few_row_products(double* out, const char* a, int64_t row_bytes, int64_t n) {
+  const auto row = [&](int64_t r) { return reinterpret_cast<const T*>(a + r * row_bytes); };
+  int64_t c = 0;
+  for (; c + lanes <= n; c += lanes) {
+    V lane[ROWS];
+    each<ROWS>([&](int r) __attribute__((always_inline)) { lane[r] = load(row(r) + c); });
+    save(out + c, plain_nans(product_of_lanes<ROWS>(lane)));
+  }
+  for (; c < n; ++c) {
+    double lane[ROWS];
+    for (int r = 0; r < ROWS; ++r) lane[r] = double(element<T>(row(r), c));
+    out[c] = reductions::plain_nan(product_of_lanes<ROWS>(lane));
+  }
+}
+
 template <class T>
 void column_products(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   constexpr int width = 64, ordered = reductions::product_lanes;
-  const int64_t used = rows < ordered ? rows : ordered;
+  const char* const from = static_cast<const char*>(a);
+  if (rows <= ordered) {
+    const auto take = [&]<int... R>(std::integer_sequence<int, R...>) {
+      static constexpr decltype(&few_row_products<T, 1>) of_rows[] = {few_row_products<T, R + 1>...};
+      of_rows[rows - 1](out, from, row_bytes, n);
+    };
+    return take(std::make_integer_sequence<int, ordered>());
+  }
   for (int64_t first = 0; first < n; first += width) {
     const int64_t m = n - first < width ? n - first : width;
-    const auto value = [&](int64_t r, int64_t c) {
-      return double(element<T>(static_cast<const char*>(a) + r * row_bytes, first + c));
-    };
+    const auto value = [&](int64_t r, int64_t c) { return double(element<T>(from + r * row_bytes, first + c)); };
     double lane[ordered][width];
     const auto reduce = [&](int64_t columns) {
-      for (int64_t r = 0; r < used; ++r)
+      for (int64_t r = 0; r < ordered; ++r)
         for (int64_t c = 0; c < columns; ++c) lane[r][c] = value(r, c);
-      for (int64_t r = used; r < rows; ++r)
+      for (int64_t r = ordered; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c) lane[r % ordered][c] *= value(r, c);
       for (int64_t half = ordered / 2; half > 0; half /= 2)
-        for (int64_t k = 0; k + half < used && k < half; ++k)
+        for (int64_t k = 0; k < half; ++k)
           for (int64_t c = 0; c < columns; ++c) lane[k][c] *= lane[k + half][c];
       for (int64_t c = 0; c < columns; ++c) out[first + c] = reductions::plain_nan(lane[0][c]);
     };
@@ -368,16 +333,19 @@ void fill(ReduceKernels* kernels, int type, int complex_type) {
 
 void fill_exact_sums(ReduceKernels* kernels) {
   FewKernels* const few = &kernels->few;
-  few->round_means = round_means;
   few->rounded_columns[0] = rounded_columns<float>;
   few->rounded_columns[1] = rounded_columns<double>;
   few->column_products[0] = column_products<float>;
   few->column_products[1] = column_products<double>;
-  few->column_sums = column_sums;
-  few->row_sums = row_sums;
+  few->column_sums[source_float32] = column_sums<float>;
+  few->column_sums[source_bfloat16] = column_sums<bfloat16>;
+#if defined(__F16C__)
+  few->column_sums[source_float16] = column_sums<float16>;
+#endif
   fill<float>(kernels, type_float32, type_complex64);
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
+  fill_row_sums(kernels);
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -369,25 +369,6 @@ void column_deviations(double* sums, const void* a, int64_t row_bytes, int64_t r
   }
 }
 
-template <bool root>
-bool round_quotients(float* out, const double* sums, int64_t n, double each, double margin) {
-  const double above = 1 + margin, below = 1 - margin;
-  uint32_t unknown = 0;
-  for (int64_t c = 0; c < n; ++c) {
-    double value = sums[c] * each;
-    if constexpr (root) value = __builtin_sqrt(value);
-    const float up = float(value * above), down = float(value * below);
-    out[c] = up;
-    unknown |= uint32_t(!(up == down)) | uint32_t(!(value < 0x1p900));
-  }
-  return unknown == 0;
-}
-
-bool round_variances(float* out, const double* sums, int64_t n, double divisor, bool root, double margin) {
-  const auto round = root ? round_quotients<true> : round_quotients<false>;
-  return round(out, sums, n, 1 / divisor, margin + 0x1p-50);
-}
-
 // One register of columns. `below` is what is lost of `above`, and off by less than rows^2 2^-105 of it.
 template <class LOAD>
 DLT_FN unsigned variances_of(V* out, V mean, int64_t rows, double divisor, bool root, LOAD at) {
@@ -452,7 +433,6 @@ uint64_t rounded_variances(double* out, const double* means, const void* a, int6
 
 void fill_moments(ReduceKernels* kernels) {
   kernels->few.column_deviations = column_deviations;
-  kernels->few.round_variances = round_variances;
   kernels->few.rounded_variances = rounded_variances;
   Reducer* const moments = kernels->reducers[reduce_moments];
   moments[type_float32] = {2 * words, 8, 1, -1, start_sums<2>, run_moments<1>, rows_moments, nullptr, merge_sums<2>, nullptr};

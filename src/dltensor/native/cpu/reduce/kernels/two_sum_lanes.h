@@ -8,6 +8,9 @@
 namespace dlt::DLT_LEVEL {
 
 void fill_moments(ReduceKernels* kernels);  // called by fill_exact_sums()
+void fill_row_sums(ReduceKernels* kernels);  // the same
+double float_row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows,
+                      int64_t n);  // FewKernels::row_sums of float32
 
 namespace {
 
@@ -141,6 +144,12 @@ void deposit_all(double (*states)[words], const T* p, int64_t n) {
   for (; i < n; ++i) put(states[i % PARTS], double(element<T>(p, i)));
 }
 
+template <class U>
+uint32_t greatest_of(U all) {
+  uint32_t most = 0;
+  for (int j = 0; j < register_bytes / 4; ++j) most = all[j] > most ? all[j] : most;
+  return most;
+}
 // The lowest and the highest exponent of floats, zeros left out.
 struct Span {
   typedef uint32_t U __attribute__((vector_size(register_bytes)));
@@ -151,16 +160,13 @@ struct Span {
     low = ~U{};
     high = U{};
   }
-  DLT_FN void deposit(const float* p) {
-    const U bits = *reinterpret_cast<const loose*>(p) & 0x7fffffffu, less = bits - 1u;
+  DLT_FN void deposit(const float* p) { deposit(*reinterpret_cast<const loose*>(p)); }
+  DLT_FN void deposit(U floats) {
+    const U bits = floats & 0x7fffffffu, less = bits - 1u;
     low = less < low ? less : low;
     high = bits > high ? bits : high;
   }
-  uint32_t greatest() const {
-    uint32_t most = 0;
-    for (int j = 0; j < lanes; ++j) most = high[j] > most ? high[j] : most;
-    return most;
-  }
+  uint32_t greatest() const { return greatest_of(high); }
   // Sums of fewer than 2^(30 - span) such elements are exact in float64. 99 with infinities and NaN.
   int span() const {
     uint32_t least = 0x7f7fffff;

@@ -50,7 +50,6 @@ void fill_norms(LinalgKernels* kernels);
 void fill_vectors(LinalgKernels* kernels);
 void fill_reductions(ReduceKernels* kernels);
 void fill_exact_sums(ReduceKernels* kernels);  // over what fill_reductions has filled
-void fill_terms(ReduceKernels* kernels);
 void fill_scans(ScanKernels* kernels);
 void fill_sorts(SortKernels* kernels);
 void fill_column_sorts(SortKernels* kernels);

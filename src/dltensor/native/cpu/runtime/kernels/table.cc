@@ -53,7 +53,6 @@ void fill_table(Kernels* kernels) {
   DLT_LOWEST_LEVEL::fill_reduction_states(&reduce);
   fill_reductions(&reduce);
   fill_exact_sums(&reduce);
-  fill_terms(&reduce);
   fill_scans(&scan);
   fill_sorts(&sort);
   fill_column_sorts(&sort);

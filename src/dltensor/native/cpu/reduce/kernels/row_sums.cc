@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums, sums of products and products of rows whose elements follow one another: a register for each row, and the rows of as many
+// registers as it has lanes end in one. The terms of products, and the ends of results.
+#include "native/cpu/reduce/kernels/narrow_floats.h"
+#include "native/cpu/reduce/kernels/rounded_lanes.h"
+#include "native/ops/reduce/reductions.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+// Lanes of two registers in turns of S, the even turns of both and the odd ones.
+template <int S, bool ODD, int... I>
+DLT_FN V turns_of(V x, V y, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x, y, (I / (2 * S) * (2 * S) + I % S + (ODD ? S : 0) + (I % (2 * S) < S ? 0 : lanes))...);
+}
+template <int S, bool ODD>
+DLT_FN V turns_of(V x, V y) {
+  return turns_of<S, ODD>(x, y, std::make_integer_sequence<int, lanes>());
+}
+template <int S, bool ODD>
+DLT_FN TwoSum turns_of(const TwoSum& x, const TwoSum& y) {
+  return {turns_of<S, ODD>(x.above, y.above), turns_of<S, ODD>(x.below, y.below), turns_of<S, ODD>(x.lost, y.lost)};
+}
+struct Add {
+  DLT_FN V operator()(V x, V y) const { return x + y; }
+  DLT_FN TwoSum operator()(TwoSum x, const TwoSum& y) const {
+    x.merge(y);
+    return x;
+  }
+};
+// Sums whose `lost` is still what bounds it.
+DLT_FN void deposit_bounded(TwoSum* s, V x, V rest, const Fused& by) {
+  const V sum = s->above + x, part = by.minus(sum, s->above);
+  const V error = by.plus(s->above - by.minus(sum, part), x - part), both = error + rest;
+  s->above = sum;
+  s->below = by.plus(both, s->below);
+  s->lost += size_of(both);
+}
+struct AddBounded {
+  Fused by;
+  DLT_FN TwoSum operator()(TwoSum x, const TwoSum& y) const {
+    deposit_bounded(&x, y.above, y.below, by);
+    x.lost += y.lost;
+    return x;
+  }
+};
+// Lane k of the result joins the lanes of x[k]; lanes in the second half are joined to those in the first one.
+template <int S = 1, class X, class Join>
+DLT_FN X joined(X* x, Join join) {
+  if constexpr (S == lanes) return x[0];
+  else {
+    each<lanes / (2 * S)>([&](int k) __attribute__((always_inline)) {
+      x[k] = join(turns_of<S, false>(x[2 * k], x[2 * k + 1]), turns_of<S, true>(x[2 * k], x[2 * k + 1]));
+    });
+    return joined<2 * S>(x, join);
+  }
+}
+
+// Rows `row_bytes` apart, of which the last one stands for those that follow.
+struct Rows {
+  const char* at;
+  int64_t row_bytes, count;
+  DLT_FN const char* operator()(int64_t r) const { return at + (r < count ? r : count - 1) * row_bytes; }
+};
+
+// ---- sums of floats of up to 32 bits: added plainly, and the span of their exponents says how far they may be off
+
+template <class T, int K>
+DLT_FN void add_rows(V* sums, Span* exponents, const Rows& rows, int64_t first, int64_t n) {
+  V x[K], y[K];
+  const T* from[K];
+  for (int k = 0; k < K; ++k) {
+    x[k] = y[k] = -V{};
+    from[k] = reinterpret_cast<const T*>(rows(first + k));
+  }
+  int64_t c = 0;
+  for (; c + Span::lanes <= n; c += Span::lanes)
+    for (int k = 0; k < K; ++k) add_floats(from[k] + c, &x[k], &y[k], exponents);
+  for (int k = 0; c < n && k < K; ++k) {
+    T rest[Span::lanes] = {};
+    __builtin_memcpy(rest, from[k] + c, size_t(n - c) * sizeof(T));
+    add_floats(rest, &x[k], &y[k], exponents);
+  }
+  for (int k = 0; k < K; ++k) sums[first + k] = x[k] + y[k];
+}
+
+template <class T>
+double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  Span exponents;
+  exponents.clear();
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
+    V all[lanes];
+    for (int k = 0; k < lanes; k += 2) add_rows<T, 2>(all, &exponents, from, k, n);
+    const V ended = joined(all, Add());
+    __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
+  }
+  return exponents.error_of(n, n / Span::lanes + 1 + log2_above(Span::lanes));
+}
+
+// ---- sums of products of the same, each exact in float64
+
+DLT_FN V plus_product(V sum, V x, V y) { return -rest_of(-sum, x, y); }
+
+template <class T>
+double row_dots(double* sums, const RowPair& from, int64_t rows, int64_t n) {
+  typedef typename Span::U U;
+  U most{}, most_of_b{};
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const Rows a{from.a + r * from.a_bytes, from.a_bytes, rows - r}, b{from.b + r * from.b_bytes, from.b_bytes, rows - r};
+    V all[lanes];
+    for (int k = 0; k < lanes; ++k) {
+      const T *const x = reinterpret_cast<const T*>(a(k)), *const y = reinterpret_cast<const T*>(b(k));
+      V low{}, high{};
+      const auto take = [&](const T* p, const T* q) __attribute__((always_inline)) {
+        const Floats one = floats_at(p), other = floats_at(q);
+        low = plus_product(low, one.low, other.low);
+        high = plus_product(high, one.high, other.high);
+        const U size = one.bits & 0x7fffffffu, other_size = other.bits & 0x7fffffffu;
+        most = size > most ? size : most;
+        most_of_b = other_size > most_of_b ? other_size : most_of_b;
+      };
+      int64_t c = 0;
+      for (; c + Span::lanes <= n; c += Span::lanes) take(x + c, y + c);
+      if (c < n) {
+        T rest[Span::lanes] = {}, other[Span::lanes] = {};
+        __builtin_memcpy(rest, x + c, size_t(n - c) * sizeof(T));
+        __builtin_memcpy(other, y + c, size_t(n - c) * sizeof(T));
+        take(rest, other);
+      }
+      all[k] = low + high;
+    }
+    const V ended = joined(all, Add());
+    __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
+  }
+  const double largest = double(bits_as<float>(greatest_of(most))) * double(bits_as<float>(greatest_of(most_of_b)));
+  const double additions = double(n / Span::lanes + 3 + log2_above(Span::lanes));
+  return largest < __builtin_inf() ? largest * double(n) * additions * 0x1p-53 : __builtin_inf();
+}
+
+// ---- sums of float64, and of products
+
+struct Elements {
+  using type = double;
+  static constexpr bool is_product = false;
+};
+template <class T>
+struct Products {
+  using type = T;
+  static constexpr bool is_product = true;
+};
+
+// A sum in lanes, which a term joins. EXACT: what is lost is exact, else it is what bounds that.
+template <bool EXACT>
+DLT_FN void deposit_term(TwoSum* s, V x, V rest, const Fused& by) {
+  if constexpr (!EXACT) return deposit_bounded(s, x, rest, by);
+  s->deposit(x);
+  s->deposit_below(rest);
+}
+template <class Terms, bool EXACT>
+DLT_FN void deposit_terms(TwoSum* s, const typename Terms::type* a, const typename Terms::type* b, const Fused& by) {
+  const V x = load(a);
+  if constexpr (!Terms::is_product) {
+    if constexpr (EXACT) s->deposit(x);
+    else deposit_term<false>(s, x, V{}, by);
+  } else {
+    const V y = load(b), product = x * y;
+    if constexpr (is_same<typename Terms::type, double>::value) deposit_term<EXACT>(s, product, -rest_of(product, x, y), by);
+    else deposit_term<EXACT>(s, product, V{}, by);
+  }
+}
+
+template <class Terms, bool EXACT, int K>
+DLT_FN void sum_rows(TwoSum* sums, const Rows& a, const Rows& b, int64_t first, int64_t n) {
+  using T = typename Terms::type;
+  const Fused by;
+  TwoSum local[K];
+  const T *x[K], *y[K];
+  for (int k = 0; k < K; ++k) {
+    local[k] = {V{}, V{}, V{}};
+    x[k] = reinterpret_cast<const T*>(a(first + k));
+    y[k] = Terms::is_product ? reinterpret_cast<const T*>(b(first + k)) : x[k];
+  }
+  int64_t c = 0;
+  for (; c + lanes <= n; c += lanes)
+    for (int k = 0; k < K; ++k) deposit_terms<Terms, EXACT>(&local[k], x[k] + c, y[k] + c, by);
+  for (int k = 0; c < n && k < K; ++k) {
+    T rest[lanes] = {}, other[lanes] = {};
+    __builtin_memcpy(rest, x[k] + c, size_t(n - c) * sizeof(T));
+    __builtin_memcpy(other, y[k] + c, size_t(n - c) * sizeof(T));
+    deposit_terms<Terms, EXACT>(&local[k], rest, other, by);
+  }
+  for (int k = 0; k < K; ++k) sums[first + k] = local[k];
+}
+
+template <class Terms, bool EXACT, class R>
+DLT_FN unsigned round_group(V* out, const Rows& a, const Rows& b, int64_t n, double count) {
+  constexpr int together = register_bytes == 64 && lanes >= 4 ? 4 : 2;
+  TwoSum all[lanes];
+  for (int k = 0; k < lanes; k += together) sum_rows<Terms, EXACT, together>(all, a, b, k, n);
+  TwoSum sum;
+  if constexpr (EXACT) sum = joined(all, Add());
+  else {
+    sum = joined(all, AddBounded());
+    sum.lost *= double(n / lanes + 8) * 0x1p-53;
+  }
+  return ~bits_of(rounded<R>(sum, count, out)) & all_lanes;
+}
+
+template <class Terms>
+void state_of_row(double* state, const char* a, const char* b, int64_t n) {
+  using T = typename Terms::type;
+  exact_sums::start(state);
+  for (int64_t c = 0; c < n; ++c) {
+    const double x = double(element<T>(a, c));
+    if constexpr (!Terms::is_product) put(state, x);
+    else {
+      const double y = double(element<T>(b, c)), product = x * y, rest = fused(x, y, -product);
+      put(state, product);
+      if (product - product == 0 && rest != 0) put(state, rest);
+    }
+  }
+}
+
+template <class Terms, class R>
+uint64_t rounded_rows(void* results, double* states, int64_t capacity, const RowPair& from, int64_t rows, int64_t n,
+                      double count) {
+  constexpr int64_t many = is_same<Terms, Elements>::value ? 16 : 0;  // of fewer elements many sums lie between two floats
+  R* const out = static_cast<R*>(results);
+  uint64_t unknown = 0;
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const Rows a{from.a + r * from.a_bytes, from.a_bytes, rows - r}, b{from.b + r * from.b_bytes, from.b_bytes, rows - r};
+    const unsigned used = rows - r < lanes ? (1u << (rows - r)) - 1 : all_lanes;
+    V ended{};
+    unsigned left = n < many ? used : round_group<Terms, false, R>(&ended, a, b, n, count) & used;
+    if (left != 0) left = round_group<Terms, true, R>(&ended, a, b, n, count) & used;
+    R last[lanes];
+    save_result(last, ended);
+    __builtin_memcpy(out + r, last, size_t(__builtin_popcount(used)) * sizeof(R));
+    unknown |= uint64_t(left) << r;
+  }
+  for (uint64_t left = unknown; left != 0; left &= left - 1) {
+    const int k = __builtin_ctzll(left);
+    double local[words];
+    state_of_row<Terms>(local, from.a + k * from.a_bytes, from.b + k * from.b_bytes, n);
+    for (int m = 0; m < words; ++m) states[m * capacity + k] = local[m];
+  }
+  return unknown;
+}
+
+// ---- products, in the lanes of reductions.h
+
+template <class T, int K>
+DLT_FN void multiply_rows(double* products, const Rows& rows, int64_t first, int64_t n) {
+  constexpr int all = reductions::product_lanes, R = all / lanes;
+  V lane[K][R];
+  const T* from[K];
+  for (int k = 0; k < K; ++k) {
+    from[k] = reinterpret_cast<const T*>(rows(first + k));
+    for (int j = 0; j < R; ++j) lane[k][j] = V{} + 1.0;
+  }
+  int64_t c = 0;
+  for (; c + all <= n; c += all)
+    for (int k = 0; k < K; ++k)
+      for (int j = 0; j < R; ++j) lane[k][j] *= load(from[k] + c + j * lanes);
+  for (int k = 0; c < n && k < K; ++k) {
+    T rest[all];
+    for (int j = 0; j < all; ++j) rest[j] = c + j < n ? element<T>(from[k], c + j) : T(1);
+    for (int j = 0; j < R; ++j) lane[k][j] *= load(rest + j * lanes);
+  }
+  for (int k = 0; k < K; ++k) {
+    for (int half = R / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; ++j) lane[k][j] *= lane[k][j + half];
+    double last[lanes];
+    save(last, lane[k][0]);
+    for (int half = lanes / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; ++j) last[j] *= last[j + half];
+    products[first + k] = last[0];
+  }
+}
+
+template <class T>
+void row_products(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  constexpr int together = register_bytes == 16 ? 1 : 2;
+  for (int64_t r = 0; r < rows; r += together) {
+    const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
+    double products[together];
+    multiply_rows<T, together>(products, from, 0, n);
+    for (int64_t k = 0; k < together && r + k < rows; ++k) out[r + k] = reductions::plain_nan(products[k]);
+  }
+}
+
+// ---- the ends of results of few elements that follow one another
+
+// A float64 as float32. ODD: its last bit says whether the rest is 0, so that narrower floats are rounded once.
+template <bool ODD>
+DLT_FN float as_float(double x) {
+  const float near = float(x);
+  if constexpr (!ODD) return near;
+  const double rest = x - double(near);
+  const uint32_t bits = bits_as<uint32_t>(near), step = (rest > 0) == (x > 0) ? 1u : ~0u;
+  return bits_as<float>(bits + (rest != 0 && (bits & 1) == 0 ? step : 0u));
+}
+// Sums divided by `count`, rounded to odd.
+void odd_means(double* out, const double* sums, int64_t n, double count) {
+  const double each = 1 / count;
+  if ((int64_t(count) & (int64_t(count) - 1)) == 0) {  // a power of two: the quotients are exact
+    DLT_EACH out[i] = sums[i] * each + 0.0;  // -0.0 becomes 0.0
+    return;
+  }
+  DLT_EACH {
+    const double sum = sums[i] + 0.0, rough = sum * each, quotient = rough + fused(-rough, count, sum) * each;
+    out[i] = odd_sum({quotient, fused(-quotient, count, sum)});
+  }
+}
+template <bool ODD>
+void round_means(float* out, const double* sums, int64_t n, double count) {
+  constexpr int64_t part = 256;
+  double means[part];
+  for (int64_t first = 0; first < n; first += part) {
+    const int64_t m = n - first < part ? n - first : part;
+    odd_means(means, sums + first, m, count);
+    for (int64_t i = 0; i < m; ++i) out[first + i] = as_float<ODD>(means[i]);
+  }
+}
+
+// The deviations of two elements: ties of many, which no bound decides.
+void half_differences(double* out, const void* a, int64_t row_bytes, int64_t n) {
+  const auto* const x = static_cast<const loose_t<float>*>(a);
+  const auto* const y = reinterpret_cast<const loose_t<float>*>(static_cast<const char*>(a) + row_bytes);
+  DLT_EACH {
+    const double first = double(x[i]), second = double(y[i]);
+    const double apart = magnitude_of(odd_sum(exact_sum(first, -second)));
+    out[i] = first - first == second - second ? apart * 0.5 : exact_sums::not_a_number();
+  }
+}
+
+template <bool root>
+bool round_quotients(float* out, const double* sums, int64_t n, double each, double margin) {
+  const double above = 1 + margin, below = 1 - margin;
+  uint32_t unknown = 0;
+  for (int64_t c = 0; c < n; ++c) {
+    double value = sums[c] * each;
+    if constexpr (root) value = __builtin_sqrt(value);
+    const float up = float(value * above), down = float(value * below);
+    out[c] = up;
+    unknown |= uint32_t(!(up == down)) | uint32_t(!(value < 0x1p900));
+  }
+  return unknown == 0;
+}
+
+bool round_variances(float* out, const double* sums, int64_t n, double divisor, bool root, double margin) {
+  const auto round = root ? round_quotients<true> : round_quotients<false>;
+  return round(out, sums, n, 1 / divisor, margin + 0x1p-50);
+}
+
+// ---- terms of exact sums of products: the products in float64, and what rounding takes from them
+
+// The product of two float32 has at most 48 bits.
+void find_products(double* products, double*, const void* a, const void* b, int64_t n) {
+  const loose_t<float>* const x = static_cast<const loose_t<float>*>(a);
+  const loose_t<float>* const y = static_cast<const loose_t<float>*>(b);
+  DLT_EACH products[i] = double(x[i]) * double(y[i]);
+}
+
+void find_terms(double* products, double* rests, const void* a, const void* b, int64_t n) {
+  const loose_t<double>* const x = static_cast<const loose_t<double>*>(a);
+  const loose_t<double>* const y = static_cast<const loose_t<double>*>(b);
+  DLT_EACH {
+    const double product = x[i] * y[i], rest = fused(x[i], y[i], -product);
+    products[i] = product;
+    // The sign of 0 is the one that changes no sum.
+    rests[i] = product - product == 0 && rest != 0 ? rest : -0.0;
+  }
+}
+
+}  // namespace
+
+double float_row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  return row_sums<float>(sums, a, row_bytes, rows, n);
+}
+
+void fill_row_sums(ReduceKernels* kernels) {
+  FewKernels* const few = &kernels->few;
+  few->row_sums[source_float32] = row_sums<float>;
+  few->row_sums[source_bfloat16] = row_sums<bfloat16>;
+#if defined(__F16C__)
+  few->row_sums[source_float16] = row_sums<float16>;
+#endif
+  few->row_dots[source_float32] = row_dots<float>;
+  few->row_dots[source_bfloat16] = row_dots<bfloat16>;
+#if defined(__F16C__)
+  few->row_dots[source_float16] = row_dots<float16>;
+#endif
+  few->rounded_rows[terms_float64][1] = rounded_rows<Elements, double>;
+  few->rounded_rows[terms_products32][0] = rounded_rows<Products<float>, float>;
+  few->rounded_rows[terms_products32][1] = rounded_rows<Products<float>, double>;
+  few->rounded_rows[terms_products64][0] = rounded_rows<Products<double>, float>;
+  few->rounded_rows[terms_products64][1] = rounded_rows<Products<double>, double>;
+  few->row_products[0] = row_products<float>;
+  few->row_products[1] = row_products<double>;
+  few->round_means[0] = round_means<false>;
+  few->round_means[1] = round_means<true>;
+  few->half_differences = half_differences;
+  few->round_variances = round_variances;
+  kernels->terms[type_float32] = find_products;
+  kernels->terms[type_float64] = find_terms;
+}
+
+}  // namespace dlt::DLT_LEVEL
