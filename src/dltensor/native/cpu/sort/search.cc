@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/reduce/kernels.h"
@@ -70,6 +71,7 @@ struct Members {
   // A bit for each hash of a value: most elements that are none of few values are told by it.
   bool filtered = false;
   uint64_t filter[1 << (filter_bits - 6)] = {};
+  const U* each = nullptr;  // n values of which each is compared with all elements
 };
 
 uint32_t hash_of(uint64_t key) { return uint32_t(key * 0x9e3779b97f4a7c15 >> (64 - filter_bits)); }
@@ -81,8 +83,23 @@ bool prefers_table(U span, int64_t n, int64_t values) {
   return uint64_t(span) < widest_table && uint64_t(span) < 4 * uint64_t(n + values) + (1 << 12);
 }
 
+constexpr int64_t most_compared = 16;  // values
+
+template <class U>
+void compare_each(const Members<U>& members, const U* keys, int64_t n, uint8_t* out, uint8_t invert) {
+  constexpr int types[] = {type_uint8, type_uint16, type_uint32, type_uint64};
+  const loop_t equal = find_loop(op_equal, types[width_index(int64_t(sizeof(U)))]);
+  uint8_t found[block];
+  memset(out, invert, size_t(n));
+  for (int64_t k = 0; k < members.n; ++k) {
+    equal(found, keys, members.each + k, nullptr, n, 2);
+    for (int64_t i = 0; i < n; ++i) out[i] = uint8_t(invert != 0 ? out[i] & (found[i] ^ 1) : out[i] | found[i]);
+  }
+}
+
 template <class U>
 void look_up(const Members<U>& members, const SortLoops& loops, const U* keys, int64_t n, uint8_t* out, uint8_t invert) {
+  if (members.each != nullptr) return compare_each(members, keys, n, out, invert);
   if (members.table != nullptr) {
     for (int64_t i = 0; i < n; ++i) {
       const U at = U(keys[i] - members.low);
@@ -121,7 +138,10 @@ Status find_members(uint8_t* out, const DLTensor& x, const DLTensor& values, int
     high = std::max(high, keys[i]);
   }
   const U span = U(high - low);
-  if (count > 0 && prefers_table(span, n, count)) {
+  if (count <= most_compared) {
+    members.each = keys;
+    members.n = count;
+  } else if (prefers_table(span, n, count)) {
     DLT_TRY(allocate(size_t(span) + 2, &space));  // the last entry answers for all outside of the range
     auto* table = static_cast<uint8_t*>(space.block->data);
     memset(table, 0, size_t(span) + 2);

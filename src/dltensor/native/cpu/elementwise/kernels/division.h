@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "native/cpu/elementwise/kernels/loops.h"
+#include "native/cpu/runtime/kernels/registers.h"
 
 namespace dlt::DLT_LEVEL {
 
@@ -109,6 +110,51 @@ void bytes_divided_by(void* out, const void* a, T divisor, int64_t count) {
   if (count % 2) keep<T>(out, count - 1, T(division.template half<Body>(fetch<T>(a, count - 1))));
 }
 
+// Integers below this magnitude divide as float64: the quotient of such numbers that is no integer differs from the nearest one by
+// more than its rounding. Integers of 32 bits are all below.
+inline constexpr int64_t divided_as_floats = int64_t(1) << 51;
+template <class T>
+DLT_FN uint64_t bits_above(T x) {
+  if constexpr (sizeof(T) < 8) return 0;
+  else return (uint64_t(x) + uint64_t(std::is_signed_v<T> ? divided_as_floats : 0)) >> (std::is_signed_v<T> ? 52 : 51);
+}
+
+// The smallest integer of 32 bits divided by -1 wraps.
+template <class T>
+DLT_FN T as_integer(double x) {
+  if constexpr (std::is_same_v<T, int32_t>) return T(x == 0x1p31 ? -0x1p31 : x);
+  else return T(int64_t(x));
+}
+
+// The quotients or remainders of integers of 32 and 64 bits, by float64 where that is exact.
+template <class Body, class T>
+void divided_pairs(void* out, const void* a, const void* b, int64_t count, bool one_dividend) {
+  constexpr int64_t block = 512;
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t n = count - first < block ? count - first : block;
+    const char* const x = static_cast<const char*>(a) + (one_dividend ? 0 : first * int64_t(sizeof(T)));
+    const char* const y = static_cast<const char*>(b) + first * int64_t(sizeof(T));
+    char* const to = static_cast<char*>(out) + first * int64_t(sizeof(T));
+    uint64_t above = one_dividend ? bits_above(fetch<T>(x, 0)) : 0;
+    if (!one_dividend) DLT_EACH above |= bits_above(fetch<T>(x, i));
+    DLT_EACH above |= bits_above(fetch<T>(y, i));
+    if (above != 0) {
+      loop2<Body, T>(to, x, y, nullptr, n, one_dividend ? 1 : 0);
+      continue;
+    }
+    const auto divide = [&](auto dividend) __attribute__((always_inline)) {
+      DLT_EACH {
+        const double p = dividend(i), q = double(fetch<T>(y, i)), divisor = q == 0 ? 1 : q;
+        const double quotient = __builtin_floor(p / divisor);
+        if constexpr (std::is_same_v<Body, body_floor_divide>) keep(to, i, as_integer<T>(q == 0 ? 0 : quotient));
+        else keep(to, i, as_integer<T>(p - quotient * divisor));
+      }
+    };
+    if (const double only = double(fetch<T>(x, 0)); one_dividend) divide([only](int64_t) { return only; });
+    else divide([x](int64_t i) { return double(fetch<T>(x, i)); });
+  }
+}
+
 // From so many elements on, the multiplier is worth its own division.
 inline constexpr int64_t least_divided = 16;
 
@@ -117,6 +163,8 @@ template <class Body, class T>
 void divided(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars) {
   const T divisor = (scalars & 3) == 2 && n >= least_divided ? fetch<T>(b, 0) : T(0);
   const bool is_one = divisor == T(1) || (std::is_signed_v<T> && divisor == T(-1));
+  if constexpr (sizeof(T) >= 4 && register_bytes > 16)
+    if ((scalars & 2) == 0 && n >= least_divided) return divided_pairs<Body, T>(out, a, b, n, (scalars & 1) != 0);
   if (divisor == 0 || is_one) loop2<Body, T>(out, a, b, c, n, scalars);
   else if constexpr (sizeof(T) == 1) bytes_divided_by<Body, T>(out, a, divisor, n);
   else if (divisor > 0) divided_by<Body, T, false>(out, a, divisor, n);
