@@ -390,3 +390,47 @@ def test_tests_of_floats_take_every_dtype(name, want):
     for dtype in ("bool", "int8", "uint64"):
         assert getattr(dl, name)(dl.ones(3, dtype=dtype)).tolist() == [want] * 3
     assert getattr(dl, name)(True).item() is getattr(dl, name)(5).item() is want
+
+
+def quotient_operands(dtype, rng, size):
+    """Dividends and divisors: any bits, near multiples of the divisor, of far magnitudes, special ones."""
+    plain = np.dtype(dtype)
+    anything = rng.integers(0, 256, size * plain.itemsize, dtype=np.uint8).view(plain)
+    yield anything, rng.permutation(anything)
+    if plain.kind in "iu":
+        edges = np.array([0, 1, 2, 3, np.iinfo(plain).max, np.iinfo(plain).min, 2 ** (plain.itemsize * 4)], plain)
+        edges = np.concatenate([edges, np.array([-1 % 2 ** (8 * plain.itemsize)], f"u{plain.itemsize}").view(plain)])
+        yield rng.choice(edges, size), rng.choice(edges, size)
+        divisors = rng.integers(1, 1 << 20, size).astype(plain)
+        yield (divisors * rng.integers(1, 1000, size).astype(plain) - rng.integers(0, 2, size).astype(plain)), divisors
+        return
+    divisors = rng.standard_normal(size).astype(plain)
+    multiples = (divisors.astype("f8") * rng.integers(-1000, 1000, size)).astype(plain)
+    yield np.nextafter(multiples, rng.standard_normal(size).astype(plain) * plain.type(1e9)), divisors
+    yield multiples * plain.type(2) ** rng.integers(-60, 60, size).astype(plain), divisors
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -3, np.finfo(plain).tiny, np.finfo(plain).max], plain)
+    yield rng.choice(special, size), rng.choice(special, size)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("function", [dl.floor_divide, dl.remainder])
+def test_quotients_of_many_numbers_have_the_bits_of_few(function, dtype):
+    """Loops over many divide by float64 where that is exact; those over up to 7 do not."""
+    for a, b in quotient_operands(dtype, np.random.default_rng(8), 7 * 300):
+        x, y = dl.asarray(a), dl.asarray(b)
+        few = dl.concat([function(x[i : i + 7], y[i : i + 7]) for i in range(0, x.size, 7)])
+        assert same_or_nan(function(x, y), few)
+        for number in (x[3], x[11]):
+            few = dl.concat([function(x[i : i + 7], number) for i in range(0, x.size, 7)])
+            assert same_or_nan(function(x, number), few)
+            few = dl.concat([function(number, x[i : i + 7]) for i in range(0, x.size, 7)])
+            assert same_or_nan(function(number, x), few)
+
+
+def same_or_nan(x, y):
+    if x.dtype.name.startswith("float"):
+        return np.all(
+            (x.numpy() == y.numpy()) & (np.signbit(x.numpy()) == np.signbit(y.numpy()))
+            | dl.isnan(x).numpy() & dl.isnan(y).numpy()
+        )
+    return x.tobytes() == y.tobytes()
