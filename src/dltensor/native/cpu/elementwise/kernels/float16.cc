@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four arithmetic ops on float16 and bfloat16 in one pass: converted, computed and rounded in registers. The same
+// The four arithmetic ops and squares on float16 and bfloat16 in one pass: converted, computed and rounded in registers. The same
 // bits as through float32 buffers, which every other op on them uses.
 #include <string.h>
 
@@ -135,7 +135,13 @@ void loop(void* out, const void* a, const void* b, const void*, int64_t n, unsig
 }
 
 template <class T>
+void square(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
+  loop<times, T>(out, a, a, nullptr, n, scalars & 1 ? 3 : 0);
+}
+
+template <class T>
 void fill_type(ElementwiseKernels* kernels, int type) {
+  kernels->ops[op_square][type] = square<T>;
   kernels->ops[op_add][type] = loop<plus, T>;
   kernels->ops[op_subtract][type] = loop<minus, T>;
   kernels->ops[op_multiply][type] = loop<times, T>;
