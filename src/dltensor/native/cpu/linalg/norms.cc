@@ -100,7 +100,7 @@ struct Vectors {
 };
 
 // Shorter rows are transposed, so that the lanes of registers are vectors. As many are computed at a time.
-constexpr int64_t short_row = 64, together = 64;
+constexpr int64_t short_row = 128, together = 64;
 
 template <class F>
 void norms_of(const Vectors& v, const NormLoops& loops, bool in_columns, int64_t first, F* out) {
