@@ -333,7 +333,23 @@ BadIndex check_indices(const Indexed& x) noexcept {
 }
 
 BadIndex gather(Indexed* indexed) noexcept { return run_indexed(indexed, Mode::gather, 0, 0); }
-BadIndex scatter(Indexed* indexed) noexcept { return run_indexed(indexed, Mode::scatter, 0, 0); }
+// One value for whole rows becomes a row of values, which is copied as one run of bytes.
+void repeat_value(Indexed* x, char* row, int64_t room) {
+  if (x->inner != 1 || x->inner_dense[0] != 0 || x->inner_tensor[0] != 1 || x->dense_step != 0) return;
+  const int64_t bytes = x->inner_shape[0] * x->width;
+  if (bytes > room || bytes <= x->width) return;
+  for (int d = 0; d < x->outer; ++d)
+    if (x->outer_dense[d] != 0) return;
+  for (int64_t k = 0; k < x->inner_shape[0]; ++k) memcpy(row + k * x->width, x->dense, size_t(x->width));
+  x->dense = row;
+  x->inner_dense[0] = 1;
+}
+
+BadIndex scatter(Indexed* indexed) noexcept {
+  alignas(64) char row[4096];
+  repeat_value(indexed, row, int64_t(sizeof row));
+  return run_indexed(indexed, Mode::scatter, 0, 0);
+}
 BadIndex accumulate(Indexed* indexed, int op, int type) noexcept { return run_indexed(indexed, Mode::accumulate, op, type); }
 
 int64_t scatter_few(char* to, const char* from, int64_t step, int64_t width, const int64_t* indices, int64_t count,
