@@ -126,6 +126,9 @@ bool rows_in_place(const ReducePass& pass);
 // Computes all results of a pass. Fails for want of memory only.
 Status run_pass(const ReducePass& pass);
 
+// Multiplies results of dtype number `type`, which holds the factor.
+Status multiply_results(const DLTensor& out, int type, int64_t by);
+
 // Ends the states of n results into `results`, of dtype number `pass.result` and contiguous.
 void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
                  void* results);

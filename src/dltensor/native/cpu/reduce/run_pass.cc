@@ -446,6 +446,17 @@ Status run_results(const ReducePass& pass) {
 
 }  // namespace
 
+Status multiply_results(const DLTensor& out, int type, int64_t by) {
+  const double real = double(by);
+  const float single = float(by);
+  const void* const number = type == type_float32   ? static_cast<const void*>(&single)
+                             : type == type_float64 ? static_cast<const void*>(&real)
+                                                    : &by;
+  const DLTensor factor{const_cast<void*>(number), {kDLCPU, 0}, 0, out.dtype, nullptr, nullptr, 0};
+  const DLTensor* const operands[] = {&out, &factor};
+  return run(op_multiply, 0, type, operands, out, 0);
+}
+
 Status run_pass(const ReducePass& pass) {
   DLT_TRY(run_results(pass));
   if (pass.repeated_ndim > 0) repeat_results(pass);
