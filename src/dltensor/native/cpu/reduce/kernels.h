@@ -23,7 +23,7 @@ struct Reducer {
   // Rows of n contiguous states' values, each into the states of its column.
   void (*rows)(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
                const double* center);
-  // Rows of n contiguous elements, each into the state of its own. Null where a transpose and `rows` are as fast.
+  // Rows of n contiguous elements, all of a result, each into the state of its own. Null where a transpose and `rows` are as fast.
   void (*each)(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
   void (*join)(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n);
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);

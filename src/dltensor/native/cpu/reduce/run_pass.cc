@@ -195,7 +195,7 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
     if (direct) {
       pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
     } else if (pass.turns && pass.factor == nullptr && pass.reducer->each != nullptr && inner.size >= least_each &&
-               pass.pipeline.count == 0) {
+               pass.pipeline.count == 0 && rows == pass.reduced_count) {
       pass.reducer->each(states, capacity, pass.in + from.in, where.step.in, n, rows);
     } else if (pass.turns) {
       const int64_t most = (pass.factor != nullptr ? product_count : staged_count) / n;

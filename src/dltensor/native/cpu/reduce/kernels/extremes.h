@@ -84,5 +84,51 @@ F extreme_of(const void* a, int64_t n) {
   return bits_as<F>(least_bits<U>(a, n));
 }
 
+// Each lane keeps the first best element that it has met, and its place; the lanes are compared at the end.
+template <class Body, class T>
+DLT_FN int64_t first_in_row(const char* row, int64_t n, bool* has_nan) {
+  using I = typename reductions::signed_of<sizeof(T)>::type;
+  using V = typename pack<T>::type;
+  using VI = typename pack<I>::type;
+  constexpr int lanes = pack<T>::lanes;
+  const auto is_better = [](V x, V y) __attribute__((always_inline)) { return VI(Body::greatest ? x > y : x < y); };
+  VI place{};
+  for (int j = 0; j < lanes; ++j) place[j] = I(j);
+  V best[2];  // one waits for its own comparisons
+  VI at[2], nan;
+  for (V& x : best) x = *reinterpret_cast<const typename pack<T>::loose*>(row);
+  for (VI& i : at) i = place;
+  nan = VI(best[0] != best[0]);
+  const auto take = [&](int k, int64_t from) __attribute__((always_inline)) {
+    const V x = *reinterpret_cast<const typename pack<T>::loose*>(row + from * int64_t(sizeof(T)));
+    const VI better = is_better(x, best[k]);
+    best[k] = better ? x : best[k];
+    at[k] = better ? place + I(from) : at[k];
+    nan |= VI(x != x);
+  };
+  const auto join = [&](V x, VI place_of) __attribute__((always_inline)) {
+    const VI better = is_better(x, best[0]) | (VI(x == best[0]) & VI(place_of < at[0]));
+    best[0] = better ? x : best[0];
+    at[0] = better ? place_of : at[0];
+  };
+  constexpr int64_t many = 512;
+  int64_t i = lanes;
+  if (n >= many) {
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+      take(0, i);
+      take(1, i + lanes);
+    }
+    join(best[1], at[1]);
+  }
+  // The last elements once more, which are no better than themselves.
+  for (; i < n; i += lanes) take(0, i + lanes <= n ? i : n - lanes);
+  each<__builtin_ctz(lanes)>([&](auto step) __attribute__((always_inline)) {
+    constexpr int by = 1 << step();
+    join(exchanged<T, by>(best[0]), exchanged<I, by>(at[0]));
+    if constexpr (is_float<T>) nan |= exchanged<I, by>(nan);
+  });
+  *has_nan = is_float<T> && nan[0] != 0;
+  return at[0][0];
+}
 }  // namespace
 }  // namespace dlt::DLT_LEVEL

@@ -263,6 +263,21 @@ void run_first(void* states, const void* a, int64_t n, int64_t first, const doub
   Body::put(words, wide, first + block + find_key<Body, T>(from + block * bytes, n - block, best));
 }
 
+template <class Body, class T>
+void each_first(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  auto* const words = static_cast<int64_t*>(states);
+  for (int64_t r = 0; r < rows; ++r) {
+    const char* const row = static_cast<const char*>(a) + r * row_bytes;
+    bool has_nan;
+    int64_t at = first_in_row<Body, T>(row, n, &has_nan);
+    if (has_nan) at = find_first<T>(row, n, [](T x) { return x != x; });
+    Words<Body> local;
+    local.load(words, capacity, r);
+    Body::put(local.w, Body::widened(Body::key(fetch<T>(row, at))), at);
+    local.store(words, capacity, r);
+  }
+}
+
 // Rows in blocks whose best keys and row numbers are as wide as the elements. `key` gives the key of an element.
 template <class Body, class T, class Key>
 DLT_FN void rows_by_key(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n,
@@ -438,6 +453,7 @@ void fill_type(ReduceKernels* kernels, int type) {
     reducer->rows = rows_of<Body, T>();
     if constexpr (is_extreme<Body, T> && !is_bool<T>) reducer->columns = column_extremes<Body, T>;
     if constexpr (is_float<T> && is_extreme<Body, T>) reducer->each = each_extreme<Body, T, !is_least<Body, T>>;
+    if constexpr (is_first<Body, T> && !is_bool<T> && sizeof(T) >= 4) reducer->each = each_first<Body, T>;
   });
 }
 
