@@ -125,6 +125,104 @@ def test_lines_of_a_cython_file_keep_their_numbers(tmp_path):
     assert inspect.getdoc(namespace["f"]) == docstring(filled(tmp_path, source, "python.py"), "f")
 
 
+MERGED = """Do.
+
+Parameters
+----------
+axis : int
+    Another text.
+out : array_like, optional
+    Tensor for the result.
+
+Returns
+-------
+Tensor
+    A copy. `out`, when it is given.
+
+Raises
+------
+TypeError
+    `x` is not a tensor, or its dtype is not supported.
+ValueError
+    `axis` is negative.
+MemoryError
+    Always.
+
+Examples
+--------
+>>> 1
+1"""
+
+
+def test_copied_sections_have_the_parameters_of_the_function_and_leave_what_the_docstring_says_itself(tmp_path):
+    source = """def f(axis, *, out=None):
+    \"\"\"Do.
+
+    Parameters
+    ----------
+    axis : int
+        Another text.
+
+    {take: Parameters, Returns, Raises}
+
+    Raises
+    ------
+    MemoryError
+        Always.
+    ValueError
+        `axis` is negative.
+
+    Examples
+    --------
+    >>> 1
+    1
+    \"\"\"
+"""
+    assert docstring(filled(tmp_path, TAKE + source), "f") == MERGED
+
+
+def test_a_section_is_copied_beside_none_of_its_title(tmp_path):
+    source = (
+        'def f(x):\n    """Do.\n\n    Returns\n    -------\n    int\n        One.\n\n    {take: Returns}\n    """\n'
+    )
+    with pytest.raises(ValueError, match=r"operations.py: f: the section Returns is there and copied too"):
+        filled(tmp_path, TAKE + source)
+
+
+def test_related_functions_are_described_by_their_summaries(tmp_path):
+    methods = """class Maker(object):
+    \"\"\"Maker(seed)\\n--\\n\\nMake things.\"\"\"
+
+    def take(self):
+        \"\"\"Take a thing.
+
+        {See Also: put, give, Maker, sort.put}
+        \"\"\"
+
+    def put(self):
+        \"\"\"Put a thing back.\"\"\"
+"""
+    others = {"gather": 'def give(x):\n    """Give `x`."""\n', "sort": 'def put(x):\n    """Sort."""\n'}
+    expected = "put : Put a thing back.\ngive : Give `x`.\nMaker : Make things.\nput : Sort."
+    text = filled(tmp_path, methods, **others)
+    assert docstring(text, "Maker.take") == f"Take a thing.\n\nSee Also\n--------\n{expected}"
+    with pytest.raises(ValueError, match=r"operations.py: expected one docstring gone, found 0"):
+        filled(tmp_path, methods.replace("put, give", "gone"), **others)
+
+
+def test_counterparts_are_named_in_the_notes_before_the_example(tmp_path):
+    (tmp_path / "ops").mkdir()
+    (tmp_path / tool.COUNTERPARTS).write_text(
+        '[A]\nops = ["a.", "take"]\nTensor = ["array.", "T"]\n["B 1.0"]\nops = ["", "take"]\n'
+    )
+    methods = 'class Tensor:\n    def T(self):\n        """Do."""\n\n    def f(self):\n        """Do."""\n'
+    (tmp_path / "ops" / "operations.py").write_text(TAKE + methods)
+    text = tool.complete((tmp_path / "ops" / "operations.py").resolve(), tool.Package(tmp_path))
+    assert "\n\nNotes\n-----\nA: ``a.take``. B 1.0: ``take``.\n\nExamples\n" in docstring(text, "take")
+    assert docstring(text, "Tensor.T") == "Do.\n\nNotes\n-----\nA: ``array.T``."
+    assert docstring(text, "Tensor.f") == "Do."
+
+
 def test_a_section_of_one_line(tmp_path):
     text = filled(
         tmp_path, 'def f(x):\n    """Do.\n\n    {Notes: NumPy: ``f``.}\n\n    See Also\n    --------\n    g\n    """\n'

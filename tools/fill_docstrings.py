@@ -6,19 +6,26 @@ A line of a docstring that is a reference in braces stands for text of another d
 
 ``{take.take}``
     the whole docstring of the function `take` of take.pyx, from its summary to its example
-``{fft: Returns, Raises}``
-    these sections of `fft`, with their titles
+``{fft: Parameters, Raises}``
+    these sections of `fft`, with their titles, in their places; of the parameters those that the function has.
+    Parameters and exceptions that the docstring documents itself take the place of copied ones
 ``{fft: n, axis, ValueError}``
     the entries of these parameters and exceptions, without a title
 ``{TensorFile: 3 lines of Examples}``
     the first lines of a section, without its title
-``{Notes: Array API 2025.12: ``take``.}``
+``{Notes: DLPack 1.3: ``DLDevice``.}``
     a section "Notes" of this line
+``{See Also: sort, convert.empty}``
+    a section "See Also" of these functions with their summaries: members of the same class, functions of the same
+    file, or of any other
 
 The name is that of a function or a class, or ``Class.method``, of the same file; that of another file comes after the
 name of the file: ``{sort.sort}``. Where a method copies from a function, the first parameter is left out and becomes
 "the tensor"; other parameters that the method lacks are left out, with the sentences that name them; and in examples
 ``dl.take(x, 0)`` becomes ``x.take(0)``.
+
+A function of counterparts.toml, which other libraries have under the same name, has a section "Notes" that names them,
+unless its docstring has one.
 
 The build runs this program. Lines of a Cython file keep their numbers, which tracebacks show beside the source.
 """
@@ -28,16 +35,20 @@ import ast
 import re
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "dltensor"
 WIDTH = 112  # of text in the docstring of a method
 DEFINITION = re.compile(r"^( *)def (\w+)(?=\()|^(?:cdef )?class (\w+)(?=.*:$)", re.M)
-REFERENCE = re.compile(r"^\{([\w.]+)(?:: ([^{}]+))?\}$")
+REFERENCE = re.compile(r"^\{(See Also|[\w.]+)(?:: ([^{}]+))?\}$")
 LINES = re.compile(r"^(\d+) lines of (\w+)$")
 RULE = re.compile(r"^-+$")
 CIMPORT = re.compile(r"^from (\.+)([\w.]*) cimport \(?([^)\n]*(?:\n +[^)\n]*)*)", re.M)
 INCLUDE = re.compile(r'^include "([^"]+)"', re.M)
+ORDER = ("", "Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "Examples")
+COUNTERPARTS = "counterparts.toml"
+SIGNATURE_END = r"\n--\n\n"  # of a class, in the source of its docstring
 
 
 class Docstring:
@@ -88,6 +99,8 @@ class Package:
         files = [path for kind in ("*.py", "*.pyx") for path in folder.rglob(kind)]
         self.texts = {path.resolve(): path.read_text() for path in sorted(files)}
         self.read = {}
+        self.table = folder / COUNTERPARTS
+        self.counterparts = counterparts(tomllib.loads(self.table.read_text())) if self.table.exists() else {}
 
     def names(self, path):
         """Return the docstrings of a file by name."""
@@ -105,11 +118,21 @@ class Package:
             raise ValueError(f"{path.name}: expected one docstring {name}, found {len(found)}")
         return self.names(found[0])[rest], found[0]
 
+    def related(self, name, docstring, path):
+        """Return the entry of a function in the section "See Also" of another docstring: name and summary."""
+        member = f"{docstring.name.rpartition('.')[0]}.{name}"
+        found = next((self.names(path)[one] for one in (member, name) if one in self.names(path)), None)
+        if found is None:
+            definition = re.compile(rf"^(?:def|(?:cdef )?class) {name}\b", re.M)
+            files = [file for file, text in self.texts.items() if definition.search(text)]
+            found, _ = self.find(f"{files[0].stem}.{name}" if len(files) == 1 else name, path)
+        return f"{found.name.rpartition('.')[2]} : {found.text()[0].split(SIGNATURE_END)[-1]}"
+
     def filled(self, docstring, path, within=()):
         """Return the lines of a docstring with all references replaced."""
         if docstring.name in within:
             raise ValueError(f"{path.name}: the docstring of {docstring.name} refers to itself")
-        lines = []
+        lines, copied_sections, where = [], {}, f"{path.name}: {docstring.name}"
         for line in docstring.text():
             reference = REFERENCE.match(line)
             if not reference:
@@ -118,12 +141,52 @@ class Package:
             if reference[1] == "Notes":
                 lines += ["Notes", "-----", reference[2]]
                 continue
+            if reference[1] == "See Also":
+                copied_sections["See Also"] = [self.related(name, docstring, path) for name in reference[2].split(", ")]
+                continue
             source, file = self.find(reference[1], path)
             copied = self.filled(source, file, (*within, docstring.name))
             if docstring.is_method and not source.is_method:
                 copied = for_method(copied, source, docstring)
-            lines += parts(copied, reference[2], f"{path.name}: {docstring.name}: {line}") if reference[2] else copied
-        return lines
+            titles, found = (reference[2] or "").split(", "), sections(copied)
+            if set(titles) <= set(found) - {""}:
+                copied_sections |= {title: found[title] for title in titles}
+            else:
+                lines += parts(copied, reference[2], f"{where}: {line}") if reference[2] else copied
+        place, _, name = docstring.name.rpartition(".")
+        note = self.counterparts.get((place or path.parent.name, name))
+        if note and "Notes" not in lines and "Notes" not in copied_sections:
+            copied_sections["Notes"] = [note]
+        return with_sections(lines, copied_sections, docstring.parameters, where) if copied_sections else lines
+
+
+def counterparts(table):
+    """Return the notes by the folder or the class and the name of a function, from its names by library."""
+    found = {}
+    for library, rows in table.items():
+        for place, (prefix, names) in rows.items():
+            for name in names.split():
+                found.setdefault((place, name), []).append(f"{library}: ``{prefix}{name}``.")
+    return {key: " ".join(notes) for key, notes in found.items()}
+
+
+def with_sections(lines, copied, parameters, where):
+    """Put copied sections between those of a docstring, in the order of numpydoc."""
+    found = sections(lines)
+    for title, body in copied.items():
+        own = entries(found.get(title, []))
+        if title == "Parameters":
+            documented = {name for entry in own for name in names_of(entry)}
+            lacking = set(parameters) - documented
+            own += [entry for entry in entries(body) if lacking.intersection(names_of(entry))]
+            own.sort(key=lambda entry: min(parameters.index(name) for name in names_of(entry) if name in parameters))
+        elif title == "Raises":
+            replaced = {entry[0]: entry for entry in own}
+            own = [replaced.pop(entry[0], entry) for entry in entries(body)] + list(replaced.values())
+        elif own:
+            raise ValueError(f"{where}: the section {title} is there and copied too")
+        found[title] = [line for entry in own for line in entry] if own else body
+    return joined({title: found[title] for title in ORDER if title in found})
 
 
 def sections(lines):
@@ -167,10 +230,8 @@ def names_of(entry):
 
 
 def parts(lines, wanted, where):
-    """Return sections or entries of a docstring by their names."""
+    """Return entries of a docstring by their names, or the first lines of a section."""
     found, items = sections(lines), wanted.split(", ")
-    if set(items) <= set(found):
-        return joined({"": [], **{title: found[title] for title in items}})[1:]
     first = LINES.match(wanted)
     if first:
         return found[first[2]][: int(first[1])]
@@ -256,9 +317,9 @@ def complete(path, package, keep_lines=False):
     """Return the text of a file with complete docstrings; `keep_lines` writes each in one line, and empty ones."""
     lines = package.texts[path].split("\n")
     for one in reversed(package.names(path).values()):  # from the end, so that line numbers stay
-        if not any(map(REFERENCE.match, one.text())):
-            continue
         filled = package.filled(one, path)
+        if filled == one.text():
+            continue
         margin = " " * one.indent
         new = [margin + '"""' + filled[0], *(margin + line if line else "" for line in filled[1:])]
         new = [*new, margin + '"""'] if len(new) > 1 else [new[0] + '"""']
@@ -301,7 +362,7 @@ def main():
         if not target.exists() or target.read_text() != new or target.stat().st_mtime_ns < changed:
             target.write_text(new)
     if options.depfile:
-        sources = [str(path).replace(" ", "\\ ") for path in (*package.read, *sorted(declared))]
+        sources = [str(path).replace(" ", "\\ ") for path in (package.table, *package.read, *sorted(declared))]
         options.depfile.write_text(f"{options.output / options.sources[0].name}: {' '.join(sources)}\n")
 
 
