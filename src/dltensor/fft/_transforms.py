@@ -277,11 +277,7 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
-    See Also
-    --------
-    ifft : Compute the inverse.
-
-    {Notes: Array API 2025.12: ``fft.fft``.}
+    {See Also: ifft}
 
     Examples
     --------
@@ -300,18 +296,13 @@ def ifft(x, /, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    {fft: x, n, axis}
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by the number of transformed elements, by its square root, or by 1. None is the
         default.
 
-    {fft: Returns, Raises}
+    {fft: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    fft : Compute the transform.
-
-    {Notes: Array API 2025.12: ``fft.ifft``.}
+    {See Also: fft}
 
     Examples
     --------
@@ -330,22 +321,16 @@ def fftn(x, /, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    {fft: x}
     s : sequence of int, optional
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
     axes : sequence of int, optional
         Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
         without `s`.
-    {fft: norm}
 
-    {fft: Returns, Raises}
+    {fft: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    ifftn : Compute the inverse.
-
-    {Notes: Array API 2025.12: ``fft.fftn``.}
+    {See Also: ifftn}
 
     Examples
     --------
@@ -362,16 +347,11 @@ def ifftn(x, /, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    {fftn: x, s, axes}
-    {ifft: norm}
+    {fftn: s, axes}
 
-    {fftn: Returns, Raises}
+    {ifft: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    fftn : Compute the transform.
-
-    {Notes: Array API 2025.12: ``fft.ifftn``.}
+    {See Also: fftn}
 
     Examples
     --------
@@ -391,7 +371,6 @@ def rfft(x, /, n=None, axis=-1, norm="backward"):
     x : array_like
         Real tensor on the host or a CUDA device, or any object that supports DLPack. bool and integers
         are converted to `get_default_dtype`, float16 and bfloat16 to float32.
-    {fft: n, axis, norm}
 
     Returns
     -------
@@ -400,16 +379,12 @@ def rfft(x, /, n=None, axis=-1, norm="backward"):
 
     Raises
     ------
-    {fft: ValueError, IndexError}
     TypeError
         `x` is complex, the dtype has no transform, or a size is not an integer.
-    {fft: DeviceError, ImportError}
 
-    See Also
-    --------
-    irfft : Compute the inverse.
+    {fft: Parameters, Raises}
 
-    {Notes: Array API 2025.12: ``fft.rfft``.}
+    {See Also: irfft}
 
     Examples
     --------
@@ -428,24 +403,14 @@ def irfft(x, /, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    {ifft: x}
     n : int, optional
         Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
         padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
-    {ifft: axis, norm}
+    {ifft: axis}
 
-    Returns
-    -------
-    Tensor
-        Of dtype float64 for complex128 and float64, else float32.
+    {irfftn: Parameters, Returns, Raises}
 
-    {ifft: Raises}
-
-    See Also
-    --------
-    rfft : Compute the transform.
-
-    {Notes: Array API 2025.12: ``fft.irfft``.}
+    {See Also: rfft}
 
     Examples
     --------
@@ -461,8 +426,7 @@ def rfftn(x, /, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    {rfft: x}
-    {fftn: s, axes, norm}
+    {fftn: s, axes}
 
     Returns
     -------
@@ -470,17 +434,9 @@ def rfftn(x, /, s=None, axes=None, norm="backward"):
         Of dtype complex128 for float64 and complex128, else complex64, with ``n // 2 + 1`` elements along the last
         of the axes.
 
-    Raises
-    ------
-    {fftn: ValueError, IndexError}
-    {rfft: TypeError}
-    {fftn: DeviceError, ImportError}
+    {rfft: Parameters, Raises}
 
-    See Also
-    --------
-    irfftn : Compute the inverse.
-
-    {Notes: Array API 2025.12: ``fft.rfftn``.}
+    {See Also: irfftn}
 
     Examples
     --------
@@ -498,24 +454,18 @@ def irfftn(x, /, s=None, axes=None, norm="backward"):
 
     Parameters
     ----------
-    {ifftn: x}
     s : sequence of int, optional
         Number of elements of the result along each of `axes`: `x` is cropped, or padded with zeros. -1, and the
         default, stand for all, and for ``2 * (m - 1)`` of `m` elements along the last of the axes.
-    {ifftn: axes, norm}
 
     Returns
     -------
     Tensor
         Of dtype float64 for complex128 and float64, else float32.
 
-    {ifftn: Raises}
+    {ifftn: Parameters, Raises}
 
-    See Also
-    --------
-    rfftn : Compute the transform.
-
-    {Notes: Array API 2025.12: ``fft.irfftn``.}
+    {See Also: rfftn}
 
     Examples
     --------
@@ -531,19 +481,12 @@ def fft2(x, /, s=None, axes=(-2, -1), norm="backward"):
 
     Parameters
     ----------
-    {fftn: x, s}
     axes : sequence of int, default (-2, -1)
         Dimensions to transform, as of `fftn`.
-    {fft: norm}
 
-    {fftn: Returns, Raises}
+    {fftn: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    fftn : Compute it along any axes.
-    ifft2 : Compute the inverse.
-
-    {Notes: NumPy: ``numpy.fft.fft2``. PyTorch: ``torch.fft.fft2``.}
+    {See Also: fftn, ifft2}
 
     Examples
     --------
@@ -560,16 +503,11 @@ def ifft2(x, /, s=None, axes=(-2, -1), norm="backward"):
 
     Parameters
     ----------
-    {fft2: x, s, axes}
-    {ifft: norm}
+    {fft2: s, axes}
 
-    {fftn: Returns, Raises}
+    {ifft: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    fft2 : Compute the transform.
-
-    {Notes: NumPy: ``numpy.fft.ifft2``. PyTorch: ``torch.fft.ifft2``.}
+    {See Also: fft2}
 
     Examples
     --------
@@ -586,16 +524,11 @@ def rfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
 
     Parameters
     ----------
-    {rfft: x}
-    {fft2: s, axes, norm}
+    {fft2: axes}
 
-    {rfftn: Returns, Raises}
+    {rfftn: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    irfft2 : Compute the inverse.
-
-    {Notes: NumPy: ``numpy.fft.rfft2``. PyTorch: ``torch.fft.rfft2``.}
+    {See Also: irfft2}
 
     Examples
     --------
@@ -611,17 +544,11 @@ def irfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
 
     Parameters
     ----------
-    {irfftn: x, s}
     {fft2: axes}
-    {ifft: norm}
 
-    {irfftn: Returns, Raises}
+    {irfftn: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    rfft2 : Compute the transform.
-
-    {Notes: NumPy: ``numpy.fft.irfft2``. PyTorch: ``torch.fft.irfft2``.}
+    {See Also: rfft2}
 
     Examples
     --------
@@ -637,16 +564,11 @@ def hfft(x, /, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    {irfft: x, n, axis}
     {fft: norm}
 
-    {irfft: Returns, Raises}
+    {irfft: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    ihfft : Compute the inverse.
-
-    {Notes: Array API 2025.12: ``fft.hfft``.}
+    {See Also: ihfft}
 
     Examples
     --------
@@ -662,16 +584,11 @@ def ihfft(x, /, n=None, axis=-1, norm="backward"):
 
     Parameters
     ----------
-    {rfft: x, n, axis}
     {ifft: norm}
 
-    {rfft: Returns, Raises}
+    {rfft: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    hfft : Compute the transform.
-
-    {Notes: Array API 2025.12: ``fft.ihfft``.}
+    {See Also: hfft}
 
     Examples
     --------
@@ -728,11 +645,7 @@ def fftfreq(n, /, d=1.0, *, dtype=None, device=None):
     DeviceError
         The device is not available.
 
-    See Also
-    --------
-    fftshift : Bring frequency 0 to the middle.
-
-    {Notes: Array API 2025.12: ``fft.fftfreq``.}
+    {See Also: fftshift}
 
     Examples
     --------
@@ -748,20 +661,14 @@ def fftfreq(n, /, d=1.0, *, dtype=None, device=None):
 def rfftfreq(n, /, d=1.0, *, dtype=None, device=None):
     """Return the frequencies of the elements of `rfft`: from 0 up.
 
-    {fftfreq: Parameters}
-
     Returns
     -------
     Tensor
         Of shape ``(n // 2 + 1,)``: integers divided by ``n * d`` in float64, rounded once.
 
-    {fftfreq: Raises}
+    {fftfreq: Parameters, Raises}
 
-    See Also
-    --------
-    fftshift : Bring frequency 0 to the middle.
-
-    {Notes: Array API 2025.12: ``fft.rfftfreq``.}
+    {See Also: fftshift}
 
     Examples
     --------
@@ -796,11 +703,7 @@ def fftshift(x, /, axes=None):
     TypeError
         An axis is not an integer.
 
-    See Also
-    --------
-    ifftshift : Shift it back.
-
-    {Notes: Array API 2025.12: ``fft.fftshift``.}
+    {See Also: ifftshift}
 
     Examples
     --------
@@ -818,11 +721,7 @@ def ifftshift(x, /, axes=None):
 
     {fftshift: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    fftshift : Shift it to the middle.
-
-    {Notes: Array API 2025.12: ``fft.ifftshift``.}
+    {See Also: fftshift}
 
     Examples
     --------
