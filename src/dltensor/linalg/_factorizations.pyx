@@ -286,9 +286,7 @@ def det(x, /, *, out=None):
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     {_functions.matrix_norm: TypeError, DeviceError}
 
-    See Also
-    --------
-    slogdet : The logarithm, which neither overflows nor underflows.
+    {See Also: slogdet}
 
     {Notes: Array API 2025.12: ``linalg.det``. The factorization is LU with partial pivoting.}
 
@@ -313,9 +311,7 @@ def det(x, /, *, out=None):
 def slogdet(x, /):
     """Compute the sign of the determinant and the logarithm of its absolute value.
 
-    Parameters
-    ----------
-    {det: x}
+    {det: Parameters, Raises}
 
     Returns
     -------
@@ -329,13 +325,8 @@ def slogdet(x, /):
         `x` does not consist of square matrices.
     TypeError
         The dtype has no arithmetic, as float8.
-    {det: DeviceError}
 
-    See Also
-    --------
-    det : The determinant itself.
-
-    {Notes: Array API 2025.12: ``linalg.slogdet``.}
+    {See Also: det}
 
     Examples
     --------
@@ -428,9 +419,7 @@ def solve(x1, x2, /, *, out=None):
     DeviceError
         Operands are on several devices, or neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    inv : The inverse.
+    {See Also: inv}
 
     {Notes: Array API 2025.12: ``linalg.solve``. The factorization is LU with partial pivoting.}
 
@@ -501,11 +490,7 @@ def cholesky(x, /, *, upper=False, out=None):
         A matrix is not positive definite; the message names which of the batch.
     {det: ValueError, TypeError, DeviceError}
 
-    See Also
-    --------
-    qr : Factor any matrix.
-
-    {Notes: Array API 2025.12: ``linalg.cholesky``.}
+    {See Also: qr}
 
     Examples
     --------
@@ -536,11 +521,10 @@ def qr(x, /, mode="reduced"):
 
     Parameters
     ----------
-    x : array_like
-        Of shape ``(..., m, n)`` and of any dtype with arithmetic: integers are
-        converted to `get_default_dtype`, float16 and bfloat16 computed in float32.
     mode : {"reduced", "complete"}, default "reduced"
         Whether Q has ``min(m, n)`` columns or m.
+
+    {_functions.matrix_rank: Parameters}
 
     Returns
     -------
@@ -554,9 +538,7 @@ def qr(x, /, mode="reduced"):
     {slogdet: TypeError}
     {_functions.matrix_rank: DeviceError}
 
-    See Also
-    --------
-    svd : Singular values and vectors.
+    {See Also: svd}
 
     {Notes: Array API 2025.12: ``linalg.qr``. The algorithm is Householder's.}
 
@@ -670,10 +652,7 @@ def eigh(x, /):
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
-    See Also
-    --------
-    eigvalsh : The eigenvalues alone.
-    eig : Eigenvalues of any square matrix.
+    {See Also: eigvalsh, eig}
 
     Notes
     -----
@@ -693,7 +672,6 @@ def eigvalsh(x, /, *, out=None):
 
     Parameters
     ----------
-    {eigh: x}
     {det: out}
 
     Returns
@@ -703,18 +681,14 @@ def eigvalsh(x, /, *, out=None):
 
     Raises
     ------
-    {eigh: LinAlgError}
     ValueError
         `x` does not consist of square matrices, is larger than `backend` takes, or `out` has another shape or is
         read-only.
     {det: TypeError}
-    {eigh: DeviceError, ImportError}
 
-    See Also
-    --------
-    eigh : Eigenvectors too.
+    {eigh: Parameters, Raises}
 
-    {Notes: Array API 2025.12: ``linalg.eigvalsh``.}
+    {See Also: eigh}
 
     Examples
     --------
@@ -771,10 +745,7 @@ def eig(x, /):
     ImportError
         No library is installed; the extra ``linalg`` brings one.
 
-    See Also
-    --------
-    eigvals : The eigenvalues alone.
-    eigh : Eigenvalues of symmetric and Hermitian matrices.
+    {See Also: eigvals, eigh}
 
     {Notes: Array API 2025.12: ``linalg.eig``. `backend` computes.}
 
@@ -801,11 +772,7 @@ def eigvals(x, /, *, out=None):
     {eigvalsh: LinAlgError, ValueError, TypeError}
     {eig: DeviceError, ImportError}
 
-    See Also
-    --------
-    eig : Eigenvectors too.
-
-    {Notes: Array API 2025.12: ``linalg.eigvals``.}
+    {See Also: eig}
 
     Examples
     --------
@@ -888,9 +855,7 @@ def svd(x, /, full_matrices=True):
         `x` has fewer than two dimensions, or is larger than `backend` takes.
     {eigh: TypeError, DeviceError, ImportError}
 
-    See Also
-    --------
-    svdvals : The singular values alone.
+    {See Also: svdvals}
 
     Notes
     -----
@@ -908,9 +873,7 @@ def svd(x, /, full_matrices=True):
 def svdvals(x, /, *, out=None):
     """Compute the singular values of a matrix.
 
-    Parameters
-    ----------
-    {_functions.matrix_norm: x, out}
+    {_functions.matrix_norm: Parameters}
 
     Returns
     -------
@@ -925,11 +888,7 @@ def svdvals(x, /, *, out=None):
         read-only.
     {eigvalsh: TypeError, DeviceError, ImportError}
 
-    See Also
-    --------
-    svd : Singular vectors too.
-
-    {Notes: Array API 2025.12: ``linalg.svdvals``.}
+    {See Also: svd}
 
     Examples
     --------

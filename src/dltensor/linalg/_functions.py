@@ -92,11 +92,7 @@ def diagonal(x, /, offset=0):
     TypeError
         `offset` is not an integer.
 
-    See Also
-    --------
-    trace : The sum of a diagonal.
-
-    {Notes: Array API 2025.12: ``linalg.diagonal``.}
+    {See Also: trace}
 
     Examples
     --------
@@ -147,11 +143,7 @@ def trace(x, /, offset=0, *, dtype=None, out=None):
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    diagonal : The elements themselves.
-
-    {Notes: Array API 2025.12: ``linalg.trace``.}
+    {See Also: diagonal}
 
     Examples
     --------
@@ -266,11 +258,7 @@ def vector_norm(x, /, axis=None, *, keepdims=False, ord=2, out=None):
         the result's.
     {trace: DeviceError}
 
-    See Also
-    --------
-    matrix_norm : Norms of matrices.
-
-    {Notes: Array API 2025.12: ``linalg.vector_norm``.}
+    {See Also: matrix_norm}
 
     Examples
     --------
@@ -342,11 +330,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     ImportError
         The norm needs singular values of matrices larger than 8 x 8, and no library is installed.
 
-    See Also
-    --------
-    vector_norm : Norms of vectors.
-
-    {Notes: Array API 2025.12: ``linalg.matrix_norm``.}
+    {See Also: vector_norm}
 
     Examples
     --------
@@ -394,10 +378,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     {vector_norm: IndexError}
     {matrix_norm: TypeError, DeviceError}
 
-    See Also
-    --------
-    vector_norm : Norms of vectors.
-    matrix_norm : Norms of matrices.
+    {See Also: vector_norm, matrix_norm}
 
     Examples
     --------
@@ -453,11 +434,7 @@ def matrix_power(x, n, /, *, out=None):
         the result's.
     {trace: DeviceError}
 
-    See Also
-    --------
-    inv : The power -1.
-
-    {Notes: Array API 2025.12: ``linalg.matrix_power``.}
+    {See Also: inv}
 
     Examples
     --------
@@ -534,11 +511,7 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
-    See Also
-    --------
-    svdvals : The singular values.
-
-    {Notes: Array API 2025.12: ``linalg.matrix_rank``.}
+    {See Also: svdvals}
 
     Examples
     --------
@@ -557,11 +530,9 @@ def pinv(x, /, *, rtol=None, out=None):
 
     Parameters
     ----------
-    {matrix_norm: x}
     rtol : float or array_like, optional
         Singular values up to this part of the largest one are taken as 0; of shape ``(...)`` if it is a tensor. By
         default ``max(m, n)`` times the dtype's eps.
-    {trace: out}
 
     Returns
     -------
@@ -570,15 +541,11 @@ def pinv(x, /, *, rtol=None, out=None):
 
     Raises
     ------
-    {matrix_rank: LinAlgError, ValueError}
     {matrix_norm: TypeError}
-    {matrix_rank: DeviceError, ImportError}
 
-    See Also
-    --------
-    inv : The inverse of a square matrix.
+    {matrix_rank: Parameters, Raises}
 
-    {Notes: Array API 2025.12: ``linalg.pinv``.}
+    {See Also: inv}
 
     Examples
     --------
@@ -622,10 +589,7 @@ def lstsq(a, b, /, rcond=None):
         A dtype has no arithmetic, as float8.
     {matrix_rank: DeviceError, ImportError}
 
-    See Also
-    --------
-    pinv : The pseudo-inverse.
-    solve : Solve systems with square matrices.
+    {See Also: pinv, solve}
 
     Notes
     -----
@@ -671,7 +635,6 @@ def cond(x, /, p=None, *, out=None):
         bfloat16 are computed in float32.
     p : {None, "fro", "nuc", 1, -1, 2, -2, inf, -inf}, optional
         Order of the norm, as for `matrix_norm`. None is 2: the largest over the smallest singular value.
-    {trace: out}
 
     Returns
     -------
@@ -684,14 +647,10 @@ def cond(x, /, p=None, *, out=None):
         The matrices have no elements.
     ValueError
         `x` does not consist of (square) matrices, or `p` is unknown.
-    {matrix_norm: TypeError}
-    {matrix_rank: DeviceError, ImportError}
 
-    See Also
-    --------
-    svdvals : The singular values.
+    {pinv: Parameters, Raises}
 
-    {Notes: NumPy: ``numpy.linalg.cond``. PyTorch: ``torch.linalg.cond``.}
+    {See Also: svdvals}
 
     Examples
     --------
@@ -741,11 +700,7 @@ def multi_dot(arrays, /, *, out=None):
     TypeError
         There is no common dtype, or the dtype of `out` is of a lower kind than the result's.
 
-    See Also
-    --------
-    matmul : Multiply two.
-
-    {Notes: NumPy: ``numpy.linalg.multi_dot``. PyTorch: ``torch.linalg.multi_dot``.}
+    {See Also: matmul}
 
     Examples
     --------
