@@ -220,9 +220,7 @@ cdef class Generator:
     ValueError
         `stream` is outside of its range.
 
-    See Also
-    --------
-    philox : The function that values come from.
+    {See Also: philox}
 
     Notes
     -----
@@ -430,9 +428,7 @@ cdef class Generator:
         ValueError
             `out` is read-only, or has another shape or dtype than the arguments.
 
-        See Also
-        --------
-        uniform : Give the bounds.
+        {See Also: uniform}
 
         Examples
         --------
@@ -455,11 +451,9 @@ cdef class Generator:
             Lower bound, which is a possible value.
         high : float, default 1.0
             Upper bound, which is not.
-        {Generator.random: shape, size}
         dtype : dtype_like, optional
             One of float16, bfloat16, float32 and float64; by default `get_default_dtype`. Values are
             computed in float64 and rounded once.
-        {Generator.random: out, device}
 
         Returns
         -------
@@ -468,9 +462,10 @@ cdef class Generator:
 
         Raises
         ------
-        {Generator.random: TypeError}
         ValueError
             The bounds, rounded to the dtype, are not finite or not increasing, or their difference is not finite.
+
+        {Generator.random: Parameters, Raises}
 
         See Also
         --------
@@ -565,10 +560,8 @@ cdef class Generator:
             Mean.
         std : float, default 1.0
             Standard deviation, at least 0.
-        {Generator.random: shape, size}
         loc, scale : float, optional
             NumPy's names of `mean` and `std`.
-        {Generator.random: dtype, out, device}
 
         Returns
         -------
@@ -577,9 +570,10 @@ cdef class Generator:
 
         Raises
         ------
-        {Generator.random: TypeError}
         ValueError
             `mean` or `std` is not finite, `std` is negative, or `out` does not fit.
+
+        {Generator.random: Parameters, Raises}
 
         Examples
         --------
@@ -638,14 +632,12 @@ cdef class Generator:
     def standard_normal(self, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of the normal distribution with mean 0 and standard deviation 1.
 
-        {Generator.random: Parameters}
-
         Returns
         -------
         Tensor
             Those of `normal`.
 
-        {Generator.random: Raises}
+        {Generator.random: Parameters, Raises}
 
         Examples
         --------
@@ -659,14 +651,12 @@ cdef class Generator:
     def standard_exponential(self, shape=(), *, size=None, dtype=None, out=None, device=None):
         """Draw values of the exponential distribution with mean 1.
 
-        {Generator.standard_normal: Parameters}
-
         Returns
         -------
         Tensor
             Those of `exponential`.
 
-        {Generator.standard_normal: Raises}
+        {Generator.standard_normal: Parameters, Raises}
 
         Examples
         --------
@@ -725,14 +715,13 @@ cdef class Generator:
             Location.
         scale : float or array_like, default 1.0
             Scale, at least 0.
-        {Generator.lognormal: shape, size, dtype, device}
 
         Returns
         -------
         Tensor
             An exponential value with a random sign.
 
-        {Generator.lognormal: Raises}
+        {Generator.lognormal: Parameters, Raises}
 
         Examples
         --------
@@ -744,14 +733,12 @@ cdef class Generator:
     def gumbel(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Gumbel distribution.
 
-        {Generator.laplace: Parameters}
-
         Returns
         -------
         Tensor
             Minus the logarithm of an exponential value.
 
-        {Generator.laplace: Raises}
+        {Generator.laplace: Parameters, Raises}
 
         Examples
         --------
@@ -763,14 +750,12 @@ cdef class Generator:
     def logistic(self, loc=0.0, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a logistic distribution.
 
-        {Generator.laplace: Parameters}
-
         Returns
         -------
         Tensor
             The logarithm of u / (1 - u) of a uniform value u.
 
-        {Generator.laplace: Raises}
+        {Generator.laplace: Parameters, Raises}
 
         Examples
         --------
@@ -782,17 +767,12 @@ cdef class Generator:
     def rayleigh(self, scale=1.0, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Rayleigh distribution.
 
-        Parameters
-        ----------
-        {Generator.laplace: scale}
-        {Generator.lognormal: shape, size, dtype, device}
-
         Returns
         -------
         Tensor
             The root of twice an exponential value.
 
-        {Generator.laplace: Raises}
+        {Generator.laplace: Parameters, Raises}
 
         Examples
         --------
@@ -808,14 +788,13 @@ cdef class Generator:
         ----------
         a : float or array_like
             Shape, above 0.
-        {Generator.lognormal: shape, size, dtype, device}
 
         Returns
         -------
         Tensor
             A power of an exponential value.
 
-        {Generator.laplace: Raises}
+        {Generator.lognormal: Parameters, Raises}
 
         Examples
         --------
@@ -827,14 +806,12 @@ cdef class Generator:
     def pareto(self, a, shape=None, *, size=None, dtype=None, device=None):
         """Draw values of a Pareto distribution of the second kind, which begins at 0.
 
-        {Generator.weibull: Parameters}
+        {Generator.weibull: Parameters, Raises}
 
         Returns
         -------
         Tensor
             Add 1 for the classical Pareto distribution.
-
-        {Generator.laplace: Raises}
 
         Examples
         --------
@@ -850,10 +827,8 @@ cdef class Generator:
         ----------
         shape : float or array_like
             Shape of the distribution, not of the tensor; at least 0.
-        {Generator.laplace: scale}
         size : int or sequence of int, optional
             Shape of the tensor; by default that of the parameters, broadcast.
-        {Generator.lognormal: dtype, device}
 
         Returns
         -------
@@ -861,7 +836,7 @@ cdef class Generator:
             By the method of Marsaglia and Tsang. An attempt is accepted with a probability of 0.95 or more; after 254
             the last one stands.
 
-        {Generator.laplace: Raises}
+        {Generator.laplace: Parameters, Raises}
 
         See Also
         --------
@@ -881,14 +856,13 @@ cdef class Generator:
         ----------
         a, b : float or array_like
             Shapes, above 0.
-        {Generator.lognormal: shape, size, dtype, device}
 
         Returns
         -------
         Tensor
             The part of one of two gamma values in their sum; a value takes eight words of the sequence.
 
-        {Generator.laplace: Raises}
+        {Generator.lognormal: Parameters, Raises}
 
         Examples
         --------
@@ -904,14 +878,13 @@ cdef class Generator:
         ----------
         df : float or array_like
             Degrees of freedom, above 0.
-        {Generator.lognormal: shape, size, dtype, device}
 
         Returns
         -------
         Tensor
             Twice a gamma value.
 
-        {Generator.laplace: Raises}
+        {Generator.lognormal: Parameters, Raises}
 
         Examples
         --------
@@ -931,14 +904,13 @@ cdef class Generator:
             Covariance, symmetric and positive semi-definite, of shape ``(n, n)``.
         shape : int or sequence of int, default ()
             Shape of the tensor before the dimension of the vectors.
-        {Generator.lognormal: size, dtype, device}
 
         Returns
         -------
         Tensor
             Of shape ``(*shape, n)``; a vector takes 2 n words of the sequence.
 
-        {Generator.laplace: Raises}
+        {Generator.lognormal: Parameters, Raises}
 
         Examples
         --------
@@ -992,7 +964,6 @@ cdef class Generator:
             Number of trials.
         p : float or array_like
             Probability of success.
-        {Generator.lognormal: shape, size, device}
 
         Returns
         -------
@@ -1000,7 +971,7 @@ cdef class Generator:
             int64. By inversion where fewer than 10 are expected, else by BTRS (Hormann, 1993), in 254
             attempts at most.
 
-        {Generator.poisson: Raises}
+        {Generator.poisson: Parameters, Raises}
 
         Examples
         --------
@@ -1016,14 +987,13 @@ cdef class Generator:
         ----------
         p : float or array_like
             Probability of success, above 0.
-        {Generator.lognormal: shape, size, device}
 
         Returns
         -------
         Tensor
             int64, at least 1.
 
-        {Generator.poisson: Raises}
+        {Generator.poisson: Parameters, Raises}
 
         Examples
         --------
@@ -1037,19 +1007,17 @@ cdef class Generator:
 
         Parameters
         ----------
-        {Generator.binomial: n}
         pvals : array_like
             Probability of each outcome, of shape ``(k,)``; the last one has what the others leave to 1.
         shape : int or sequence of int, optional
             Shape of the tensor before the dimension of the outcomes; by default that of `n`.
-        {Generator.lognormal: size, device}
 
         Returns
         -------
         Tensor
             int64, of shape ``(*shape, k)``; a value takes ``4 (k - 1)`` words.
 
-        {Generator.poisson: Raises}
+        {Generator.binomial: Parameters, Raises}
 
         Examples
         --------
@@ -1095,9 +1063,7 @@ cdef class Generator:
         ValueError
             `out` has another shape or is read-only.
 
-        See Also
-        --------
-        permutation, shuffle : Move whole entries along the first axis.
+        {See Also: permutation, shuffle}
 
         Examples
         --------
@@ -1161,9 +1127,7 @@ cdef class Generator:
         ValueError
             `x` is negative, or has no dimension.
 
-        See Also
-        --------
-        shuffle : Write to the tensor itself.
+        {See Also: shuffle}
 
         Examples
         --------
@@ -1192,9 +1156,7 @@ cdef class Generator:
         DeviceError
             `x` is neither on the host nor on a CUDA device.
 
-        See Also
-        --------
-        permutation : Return a new tensor.
+        {See Also: permutation}
 
         Examples
         --------
@@ -1330,9 +1292,7 @@ cdef class Generator:
         ValueError
             `n` is negative.
 
-        See Also
-        --------
-        jump : Move within a sequence.
+        {See Also: jump}
 
         Examples
         --------
@@ -1369,9 +1329,7 @@ cdef class Generator:
         ValueError
             The position would leave the 2^56 words of the sequence.
 
-        See Also
-        --------
-        spawn : Independent generators.
+        {See Also: spawn}
 
         Examples
         --------
