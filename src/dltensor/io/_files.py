@@ -380,10 +380,7 @@ def open_file(file, *, mmap="auto", mode="r"):
     OSError
         The file cannot be opened, or is not a regular file.
 
-    See Also
-    --------
-    load : All tensors at once.
-    memmap : Files without a header.
+    {See Also: load, memmap}
 
     Examples
     --------
@@ -440,10 +437,7 @@ def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False
     MemoryError
         There is not that much memory.
 
-    See Also
-    --------
-    open_file : Tensors one at a time.
-    save : Write such a file.
+    {See Also: open_file, save}
 
     Notes
     -----
@@ -501,9 +495,7 @@ def save(file, tensors, *, format=None, metadata=None, fsync=False):
     OSError
         The file cannot be written. An existing file is as before; a file object may have a part of the bytes.
 
-    See Also
-    --------
-    load : Read such a file.
+    {See Also: load}
 
     Notes
     -----
@@ -553,9 +545,7 @@ def memmap(path, shape, dtype, *, mode="r", offset=0):
     OSError
         The file cannot be opened or written, or is not a regular file.
 
-    See Also
-    --------
-    load : Files that say shape and type.
+    {See Also: load}
 
     Examples
     --------
