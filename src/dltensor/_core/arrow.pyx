@@ -559,9 +559,7 @@ def from_arrow(obj: SupportsArrowArray | SupportsArrowDeviceArray | SupportsArro
     OSError
         The producer of a stream failed.
 
-    See Also
-    --------
-    from_dlpack : Import by DLPack.
+    {See Also: from_dlpack}
 
     Notes
     -----

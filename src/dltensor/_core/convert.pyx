@@ -433,10 +433,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     DeviceError
         The device is not available.
 
-    See Also
-    --------
-    asarray : Take buffers, array interfaces, numbers and sequences too.
-    into : Convert a tensor to another framework.
+    {See Also: asarray, into}
 
     {Notes: Array API 2025.12: ``from_dlpack``; DLPack 1.3.}
 
@@ -530,12 +527,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         A number is outside the range of an integer `dtype`, or an integer that no float holds. A float beyond the
         range of a float dtype becomes infinity, as in NumPy.
 
-    See Also
-    --------
-    from_dlpack : Accept objects that support DLPack only.
-    wrap : Make a tensor from an address.
-
-    {Notes: Array API 2025.12: ``asarray``.}
+    {See Also: from_dlpack, wrap}
 
     Examples
     --------
@@ -757,9 +749,7 @@ def wrap(ptr: int, shape, dtype, *, device="cpu", strides=None, byte_offset=0, o
     TypeError, ValueError
         An argument has the wrong type, or is out of range.
 
-    See Also
-    --------
-    asarray : Share the memory of an object.
+    {See Also: asarray}
 
     Examples
     --------
@@ -812,13 +802,7 @@ def wrap(ptr: int, shape, dtype, *, device="cpu", strides=None, byte_offset=0, o
 def empty(shape, dtype=None, *, device=None):
     """Return an uninitialized tensor.
 
-    Parameters
-    ----------
-    {wrap: shape}
-    dtype : dtype_like, optional
-        Element type; by default `get_default_dtype`, float32 unless another one was chosen.
-    device : device_like, default "cpu"
-        Device of the tensor.
+    {creation.ones: Parameters}
 
     Returns
     -------
@@ -832,12 +816,7 @@ def empty(shape, dtype=None, *, device=None):
     MemoryError
         The allocation failed; the message gives the size.
 
-    See Also
-    --------
-    zeros : Return a tensor of zeros.
-    empty_like : Take the shape from another tensor.
-
-    {Notes: Array API 2025.12: ``empty``.}
+    {See Also: zeros, empty_like}
 
     Examples
     --------
@@ -921,9 +900,7 @@ def into(t, kind, /, *, default=None):
     BufferError
         The framework cannot represent the tensor.
 
-    See Also
-    --------
-    from_dlpack : Import from another framework.
+    {See Also: from_dlpack}
 
     {Notes: DLPack 1.3: ``DLPackExchangeAPI.managed_tensor_to_py_object_no_sync``.}
 

@@ -53,11 +53,7 @@ def get_default_dtype():
     DType
         The choice of the innermost `default_dtype` block, else that of `set_default_dtype`.
 
-    See Also
-    --------
-    set_default_dtype : Choose it for the process.
-
-    {Notes: PyTorch: ``torch.get_default_dtype``.}
+    {See Also: set_default_dtype}
 
     Examples
     --------
@@ -91,8 +87,6 @@ def set_default_dtype(dtype, /):
     --------
     default_dtype : Choose it for a block.
 
-    {Notes: PyTorch: ``torch.set_default_dtype``.}
-
     Examples
     --------
     >>> dl.set_default_dtype("float64")
@@ -111,11 +105,10 @@ cdef class default_dtype:
     generator that is suspended inside the block leaves the choice to its caller until it goes on or is closed, as
     with all context variables.
 
-    {set_default_dtype: Parameters}
+    {set_default_dtype: Parameters, Raises}
 
     Raises
     ------
-    {set_default_dtype: ValueError}
     TypeError
         It is not a dtype; or what is decorated is a coroutine or a generator function, which runs after the call.
 

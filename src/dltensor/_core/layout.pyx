@@ -144,9 +144,7 @@ def numel(shape):
     ValueError
         An extent is negative, or there are more than 2^63 - 1 elements.
 
-    See Also
-    --------
-    nbytes : Return the size in bytes.
+    {See Also: nbytes}
 
     Examples
     --------
@@ -179,9 +177,7 @@ def nbytes(shape, dtype):
     ValueError
         An extent is negative, or the size exceeds 2^63 - 1 bytes.
 
-    See Also
-    --------
-    numel : Return the number of elements.
+    {See Also: numel}
 
     Examples
     --------
@@ -234,9 +230,7 @@ def contiguous_strides(shape, order="C"):
     ValueError
         An extent is negative, `order` is neither "C" nor "F", or a stride exceeds 2^63 - 1.
 
-    See Also
-    --------
-    is_contiguous : Test strides.
+    {See Also: is_contiguous}
 
     Examples
     --------
@@ -274,9 +268,7 @@ def is_contiguous(shape, strides, order="C"):
     ValueError
         An extent is negative, the lengths differ, or `order` is neither "C" nor "F".
 
-    See Also
-    --------
-    contiguous_strides : Return the strides of a contiguous tensor.
+    {See Also: contiguous_strides}
 
     Examples
     --------
@@ -318,9 +310,7 @@ def broadcast_shapes(*shapes, align="trailing"):
     ValueError
         Two extents differ and neither is 1 (the message names all shapes), or there are more than 2^63 - 1 elements.
 
-    See Also
-    --------
-    broadcast_strides : Return the strides of a broadcast tensor.
+    {See Also: broadcast_strides}
 
     Examples
     --------
@@ -388,9 +378,7 @@ def broadcast_strides(shape, strides, to, align="trailing"):
     ValueError
         `shape` does not broadcast to `to`.
 
-    See Also
-    --------
-    broadcast_shapes : Return the shape to which all shapes broadcast.
+    {See Also: broadcast_shapes}
 
     Examples
     --------
@@ -463,10 +451,7 @@ def coalesce(shape, strides_per_operand):
 def extent(shape, strides):
     """Return the range of elements that a strided tensor covers, relative to its first element.
 
-    Parameters
-    ----------
-    {numel: shape}
-    {is_contiguous: strides}
+    {is_contiguous: Parameters}
 
     Returns
     -------
@@ -555,9 +540,7 @@ def create_output_tensor(tensors: Iterable[TensorLike | None], *, align="trailin
     MemoryError
         The allocation failed.
 
-    See Also
-    --------
-    broadcast_shapes : Return the shape alone.
+    {See Also: broadcast_shapes}
 
     Examples
     --------

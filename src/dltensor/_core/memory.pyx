@@ -66,9 +66,7 @@ def empty_cache():
     int
         Number of bytes that were returned.
 
-    See Also
-    --------
-    set_cache_limit : Limit the size of the cache.
+    {See Also: set_cache_limit}
 
     Examples
     --------
@@ -101,9 +99,7 @@ def set_cache_limit(nbytes):
     OverflowError
         `nbytes` exceeds the address space.
 
-    See Also
-    --------
-    empty_cache : Return cached memory now.
+    {See Also: empty_cache}
 
     Examples
     --------

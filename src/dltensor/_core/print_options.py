@@ -21,8 +21,6 @@ def get_printoptions():
     dict
         The arguments of `set_printoptions`.
 
-    {Notes: NumPy: ``numpy.get_printoptions``.}
-
     Examples
     --------
     >>> dl.get_printoptions()["precision"]
@@ -68,11 +66,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     ValueError
         A number is negative, or NaN.
 
-    See Also
-    --------
-    printoptions : The same for a block of code.
-
-    {Notes: NumPy: ``numpy.set_printoptions``. PyTorch: ``torch.set_printoptions``.}
+    {See Also: printoptions}
 
     Examples
     --------
@@ -113,17 +107,9 @@ def _changed(numbers, suppress, sci_mode, func):
 class printoptions:
     """Set options of printing for a block of code, in this thread or asynchronous task alone.
 
-    Parameters
-    ----------
-    {set_printoptions: precision, threshold, edgeitems, linewidth, suppress, sci_mode}
+    {set_printoptions: Parameters, Raises}
 
-    {set_printoptions: Raises}
-
-    See Also
-    --------
-    set_printoptions : The same without an end.
-
-    {Notes: NumPy: ``numpy.printoptions``.}
+    {See Also: set_printoptions}
 
     Examples
     --------

@@ -62,9 +62,7 @@ cdef class reproducible:
     TypeError
         What is decorated is a coroutine or a generator function, which runs after the call.
 
-    See Also
-    --------
-    set_blas : Let a BLAS compute larger products.
+    {See Also: set_blas}
 
     {Notes: PyTorch: ``torch.use_deterministic_algorithms``, which asks for the same bits on one machine.}
 

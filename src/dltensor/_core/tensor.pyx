@@ -612,10 +612,7 @@ cdef class Tensor:
     TypeError
         The class is called.
 
-    See Also
-    --------
-    asarray : Make a tensor from an array, a number or nested sequences.
-    from_dlpack : Import a tensor of another framework.
+    {See Also: asarray, from_dlpack}
 
     Examples
     --------
@@ -813,8 +810,6 @@ cdef class Tensor:
         ValueError
             The tensor does not have 2 dimensions.
 
-        {Notes: Array API 2025.12: ``array.T``.}
-
         Examples
         --------
         >>> dl.asarray([[1, 2], [3, 4]]).T
@@ -833,8 +828,6 @@ cdef class Tensor:
         ------
         ValueError
             There are fewer than 2 dimensions.
-
-        {Notes: Array API 2025.12: ``array.mT``.}
 
         Examples
         --------
@@ -984,9 +977,7 @@ cdef class Tensor:
         DeviceError
             The memory cannot be copied to the host.
 
-        See Also
-        --------
-        tolist : Return all elements.
+        {See Also: tolist}
 
         Examples
         --------
@@ -1029,9 +1020,7 @@ cdef class Tensor:
         ValueError
             The dtype has no Python counterpart.
 
-        See Also
-        --------
-        item : Return one element.
+        {See Also: item}
 
         Examples
         --------
@@ -1153,8 +1142,6 @@ cdef class Tensor:
         --------
         conj : The function.
 
-        {Notes: NumPy: ``ndarray.conj``.}
-
         Examples
         --------
         >>> dl.asarray([1 + 2j]).conj()
@@ -1258,9 +1245,7 @@ cdef class Tensor:
         IndexError
             A dimension is out of range.
 
-        See Also
-        --------
-        ravel : Return a view where possible.
+        {See Also: ravel}
 
         Examples
         --------
@@ -1278,18 +1263,14 @@ cdef class Tensor:
     def ravel(self, order="C"):
         """Return the elements with one dimension, as a view where possible.
 
-        {Tensor.tobytes: Parameters}
-
         Returns
         -------
         Tensor
             Of shape ``(size,)``.
 
-        {Tensor.tobytes: Raises}
+        {Tensor.tobytes: Parameters, Raises}
 
-        See Also
-        --------
-        flatten : Always return a copy.
+        {See Also: flatten}
 
         Examples
         --------
@@ -1308,25 +1289,16 @@ cdef class Tensor:
             For each dimension of the result, the dimension of this tensor that it is. Without arguments the order is
             reversed.
 
-        Returns
-        -------
-        Tensor
-            A view of the same memory.
+        {manipulation.permute_dims: Returns, Raises}
 
         Raises
         ------
-        ValueError
-            `axes` is not a permutation of all dimensions.
-        IndexError
-            An axis is out of range.
         TypeError
             An axis is not an integer.
 
         See Also
         --------
         permute : The same, under the name of PyTorch.
-
-        {Notes: NumPy: ``ndarray.transpose``.}
 
         Examples
         --------
@@ -1352,19 +1324,16 @@ cdef class Tensor:
         *dims : int or sequence of int
             For each dimension of the result, the dimension of this tensor that it is.
 
-        {Tensor.transpose: Returns}
+        {Tensor.transpose: Returns, Raises}
 
         Raises
         ------
         ValueError
             `dims` is not a permutation of all dimensions.
-        {Tensor.transpose: IndexError, TypeError}
 
         See Also
         --------
         permute_dims : The function of the array API.
-
-        {Notes: PyTorch: ``Tensor.permute``.}
 
         Examples
         --------
@@ -1412,13 +1381,11 @@ cdef class Tensor:
         ----------
         *shape : int or sequence of int
             New shape. One extent may be -1; it is computed from the others.
-        {manipulation.reshape: copy, order}
 
-        {manipulation.reshape: Returns}
+        {manipulation.reshape: Parameters, Returns, Raises}
 
         Raises
         ------
-        {manipulation.reshape: ValueError}
         TypeError
             There is no shape, or it is neither integers nor one sequence of integers.
 
@@ -1447,8 +1414,6 @@ cdef class Tensor:
         ------
         ValueError
             The widths differ and the last dimension cannot be divided into elements of the new dtype.
-
-        {Notes: NumPy: ``ndarray.view``.}
 
         Examples
         --------
@@ -1491,10 +1456,7 @@ cdef class Tensor:
         DeviceError
             The device, its driver or its library is not available.
 
-        See Also
-        --------
-        cpu : Copy to the host.
-        cuda : Copy to a CUDA device.
+        {See Also: cpu, cuda}
 
         Examples
         --------
@@ -1599,15 +1561,12 @@ cdef class Tensor:
         stream : None
             Work is ordered by the current streams; see `dltensor.cuda`.
 
-        {Tensor.cuda: Returns}
+        {Tensor.cuda: Returns, Raises}
 
         Raises
         ------
-        {Tensor.to: DeviceError}
         ValueError
             `stream` is not None.
-
-        {Notes: Array API 2025.12: ``array.to_device``.}
 
         Examples
         --------
@@ -1644,9 +1603,7 @@ cdef class Tensor:
             `copy` is False and a copy is needed.
         {Tensor.item: DeviceError}
 
-        See Also
-        --------
-        into : Make an array of any framework.
+        {See Also: into}
 
         Examples
         --------
@@ -1740,8 +1697,6 @@ cdef class Tensor:
         tuple of two ints
             ``(device_type, device_id)``.
 
-        {Notes: Array API 2025.12: ``array.__dlpack_device__``.}
-
         Examples
         --------
         >>> dl.zeros(3).__dlpack_device__()
@@ -1813,9 +1768,7 @@ cdef class Tensor:
         DeviceError
             The host cannot read the memory.
 
-        See Also
-        --------
-        from_arrow : Return an array of Arrow as a tensor.
+        {See Also: from_arrow}
 
         Notes
         -----
@@ -1851,9 +1804,7 @@ cdef class Tensor:
         NotImplementedError
             An argument of a later version is not None.
 
-        See Also
-        --------
-        from_arrow : Return an array of Arrow as a tensor.
+        {See Also: from_arrow}
 
         {Notes: Arrow PyCapsule interface, ``ArrowDeviceArrayExportable``.}
 

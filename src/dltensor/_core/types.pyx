@@ -233,9 +233,7 @@ cdef class DType:
     TypeError
         A number is not an integer, or the single argument is not a dtype.
 
-    See Also
-    --------
-    as_dtype : Convert to a DType.
+    {See Also: as_dtype}
 
     {Notes: DLPack 1.3: ``DLDataType``.}
 
@@ -771,9 +769,7 @@ def as_dtype(x: DTypeLike | str, str where="as_dtype"):
     ValueError
         `x` has non-native byte order, which DLPack cannot express.
 
-    See Also
-    --------
-    as_device : Convert to a Device.
+    {See Also: as_device}
 
     Examples
     --------
@@ -824,9 +820,7 @@ cdef class Device:
     TypeError
         `type` is not a device.
 
-    See Also
-    --------
-    as_device : Convert to a Device.
+    {See Also: as_device}
 
     {Notes: DLPack 1.3: ``DLDevice``.}
 
@@ -1029,9 +1023,7 @@ def as_device(x: DeviceLike | str, str where="as_device"):
     ValueError
         The standard has no device of that name.
 
-    See Also
-    --------
-    as_dtype : Convert to a DType.
+    {See Also: as_dtype}
 
     Examples
     --------
