@@ -91,11 +91,7 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     MemoryError
         The allocation failed.
 
-    See Also
-    --------
-    cast : Convert with rounding, saturation and scale.
-
-    {Notes: Array API 2025.12: ``astype``.}
+    {See Also: cast}
 
     Examples
     --------
@@ -170,9 +166,7 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
     ValueError
         `out` has another shape or is read-only, or `rounding` is neither "truncate" nor "nearest".
 
-    See Also
-    --------
-    astype : Convert as the array API does.
+    {See Also: astype}
 
     Examples
     --------
@@ -242,8 +236,6 @@ def where(condition, x1=None, x2=None, /):
         `condition` is not bool, `x1` and `x2` have no common dtype, or only one of them is given.
     ValueError
         The shapes do not broadcast, the devices differ, or a condition alone has no dimensions.
-
-    {Notes: Array API 2025.12: ``where``.}
 
     Examples
     --------
@@ -326,7 +318,7 @@ def clip(x, /, min=None, max=None, *, out=None):
     TypeError
         An operand is complex, or there is no common dtype.
     ValueError
-        The shapes do not broadcast, or `out` is read-only or has another shape.
+        The shapes do not broadcast, or `out` has another shape or is read-only.
     OverflowError
         `x` is a Python integer outside the dtype of the bounds.
 
@@ -334,8 +326,6 @@ def clip(x, /, min=None, max=None, *, out=None):
     --------
     maximum : Apply a lower limit only.
     minimum : Apply an upper limit only.
-
-    {Notes: Array API 2025.12: ``clip``.}
 
     Examples
     --------
@@ -382,9 +372,7 @@ def copy(src, dst=None):
     ValueError
         `src` does not broadcast to `dst`, or `dst` is read-only.
 
-    See Also
-    --------
-    cast : Copy with conversion.
+    {See Also: cast}
 
     Examples
     --------
@@ -430,9 +418,7 @@ def fill(scalar, dst, *, saturate=False):
     TypeError
         `dst` is not a tensor.
 
-    See Also
-    --------
-    full : Make a new tensor.
+    {See Also: full}
 
     Examples
     --------

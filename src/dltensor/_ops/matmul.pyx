@@ -70,9 +70,7 @@ def get_blas():
     ValueError
         ``DLTENSOR_BLAS`` names something else.
 
-    See Also
-    --------
-    set_blas : Choose it.
+    {See Also: set_blas}
 
     Examples
     --------
@@ -102,10 +100,7 @@ def set_blas(name, /):
     ValueError
         It is another name.
 
-    See Also
-    --------
-    get_blas : The choice.
-    reproducible : Raise where a BLAS would multiply.
+    {See Also: get_blas, reproducible}
 
     Examples
     --------
@@ -214,11 +209,7 @@ def matmul(x1, x2, /, out=None):
     TypeError
         An operand is a number or bool, there is no common dtype, or `out` has another dtype than the result.
 
-    See Also
-    --------
-    gemm : Scale the product and add a matrix to it.
-
-    {Notes: Array API 2025.12: ``matmul``.}
+    {See Also: gemm}
 
     Examples
     --------
@@ -370,9 +361,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     TypeError
         The dtypes differ, or have no arithmetic, or a factor is complex and the dtype is not.
 
-    See Also
-    --------
-    matmul : Multiply stacks of matrices, with type promotion.
+    {See Also: matmul}
 
     {Notes: BLAS level 3: ``gemm``.}
 
