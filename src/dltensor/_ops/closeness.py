@@ -102,13 +102,9 @@ def isclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     TypeError
         An operand is not a tensor or a number, or there is no common dtype.
     ValueError
-        The shapes do not broadcast, or `out` is read-only or has another shape.
+        The shapes do not broadcast, or `out` has another shape or is read-only.
 
-    See Also
-    --------
-    allclose : One answer for all elements.
-
-    {Notes: NumPy: ``numpy.isclose``.}
+    {See Also: allclose}
 
     Examples
     --------
@@ -130,9 +126,7 @@ def isclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
 def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Test whether all elements of two tensors are equal within a tolerance, as `isclose` has it.
 
-    Parameters
-    ----------
-    {isclose: a, rtol, atol, equal_nan}
+    {isclose: Parameters, Raises}
 
     Returns
     -------
@@ -141,18 +135,12 @@ def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
     Raises
     ------
-    {isclose: TypeError}
     ValueError
         The shapes do not broadcast.
     DeviceError
         An operand is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    isclose : An answer for each element.
-    array_equal : Without a tolerance.
-
-    {Notes: NumPy: ``numpy.allclose``.}
+    {See Also: isclose, array_equal}
 
     Examples
     --------
@@ -189,11 +177,7 @@ def array_equal(a, b, /, equal_nan=False):
     ------
     {allclose: TypeError, DeviceError}
 
-    See Also
-    --------
-    allclose : With a tolerance.
-
-    {Notes: NumPy: ``numpy.array_equal``.}
+    {See Also: allclose}
 
     Examples
     --------

@@ -191,11 +191,7 @@ def vecdot(x1, x2, /, axis=-1, *, out=None):
     DeviceError
         An operand is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    tensordot : Sum over several dimensions.
-
-    {Notes: Array API 2025.12: ``vecdot``.}
+    {See Also: tensordot}
 
     Examples
     --------
@@ -280,11 +276,7 @@ def tensordot(x1, x2, /, axes=2, *, out=None):
         The dtypes are not supported, there is no common one, or that of `out` is of a lower kind than the result's.
     {vecdot: DeviceError}
 
-    See Also
-    --------
-    vecdot : Sum over one dimension, exactly.
-
-    {Notes: Array API 2025.12: ``tensordot``.}
+    {See Also: vecdot}
 
     Examples
     --------
@@ -341,7 +333,7 @@ def dot(a, b, /, out=None):
     TypeError
         There is no common dtype, or it is bool.
     ValueError
-        The extents of the multiplied dimensions differ, or `out` is read-only or has another shape.
+        The extents of the multiplied dimensions differ, or `out` has another shape or is read-only.
     {vecdot: DeviceError}
 
     {Notes: NumPy: ``numpy.dot``. PyTorch: ``torch.dot``, of vectors only.}

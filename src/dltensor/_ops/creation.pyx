@@ -60,12 +60,7 @@ def zeros(shape, dtype=None, *, device=None):
     DeviceError
         The device is not available.
 
-    See Also
-    --------
-    empty : Return an uninitialized tensor.
-    zeros_like : Take the shape from another tensor.
-
-    {Notes: Array API 2025.12: ``zeros``.}
+    {See Also: convert.empty, zeros_like}
 
     Examples
     --------
@@ -81,12 +76,10 @@ def ones(shape, dtype=None, *, device=None):
 
     Parameters
     ----------
-    {zeros: shape}
     dtype : dtype_like, optional
         Element type; by default `get_default_dtype`, float32 unless another one was chosen.
-    {zeros: device}
 
-    {zeros: Returns}
+    {full: Parameters, Returns}
 
     Raises
     ------
@@ -95,11 +88,7 @@ def ones(shape, dtype=None, *, device=None):
         The dtype cannot represent 1.
     {zeros: DeviceError}
 
-    See Also
-    --------
-    ones_like : Take the shape from another tensor.
-
-    {Notes: Array API 2025.12: ``ones``.}
+    {See Also: ones_like}
 
     Examples
     --------
@@ -114,15 +103,13 @@ def full(shape, fill_value, dtype=None, *, device=None):
 
     Parameters
     ----------
-    {zeros: shape}
     fill_value : bool, int, float or complex
         Value of every element.
     dtype : dtype_like, optional
         Element type. By default bool, int64, `get_default_dtype` or the complex dtype of its width, by the kind of
         `fill_value`.
-    {zeros: device}
 
-    {zeros: Returns}
+    {zeros: Parameters, Returns}
 
     Raises
     ------
@@ -133,11 +120,7 @@ def full(shape, fill_value, dtype=None, *, device=None):
         `fill_value` is not a number that `dtype` can represent.
     {zeros: DeviceError}
 
-    See Also
-    --------
-    full_like : Take the shape from another tensor.
-
-    {Notes: Array API 2025.12: ``full``.}
+    {See Also: full_like}
 
     Examples
     --------
@@ -206,11 +189,7 @@ def empty_like(x, /, dtype=None, *, device=None):
         `dtype` is not a dtype.
     {zeros: MemoryError}
 
-    See Also
-    --------
-    empty : Give the shape.
-
-    {Notes: Array API 2025.12: ``empty_like``.}
+    {See Also: convert.empty}
 
     Examples
     --------
@@ -226,18 +205,11 @@ def zeros_like(x, /, dtype=None, *, device=None):
 
     {empty_like: Parameters}
 
-    Returns
-    -------
-    Tensor
-        In C order.
+    {zeros: Returns}
 
     {empty_like: Raises}
 
-    See Also
-    --------
-    zeros : Give the shape.
-
-    {Notes: Array API 2025.12: ``zeros_like``.}
+    {See Also: zeros}
 
     Examples
     --------
@@ -256,11 +228,7 @@ def ones_like(x, /, dtype=None, *, device=None):
     ------
     {ones: DeviceError, TypeError, MemoryError}
 
-    See Also
-    --------
-    ones : Give the shape.
-
-    {Notes: Array API 2025.12: ``ones_like``.}
+    {See Also: ones}
 
     Examples
     --------
@@ -276,10 +244,9 @@ def full_like(x, /, fill_value, dtype=None, *, device=None):
     Parameters
     ----------
     {empty_like: x}
-    {full: fill_value}
     {zeros_like: dtype, device}
 
-    {zeros_like: Returns}
+    {full: Parameters, Returns}
 
     Raises
     ------
@@ -288,11 +255,7 @@ def full_like(x, /, fill_value, dtype=None, *, device=None):
         `fill_value` is not a number that the dtype can represent.
     {zeros_like: DeviceError, MemoryError}
 
-    See Also
-    --------
-    full : Give the shape.
-
-    {Notes: Array API 2025.12: ``full_like``.}
+    {See Also: full}
 
     Examples
     --------
@@ -346,11 +309,7 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
         An argument is not a real number.
     {zeros: DeviceError}
 
-    See Also
-    --------
-    linspace : Give the number of elements instead of the step.
-
-    {Notes: Array API 2025.12: ``arange``.}
+    {See Also: linspace}
 
     Examples
     --------
@@ -449,7 +408,6 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     dtype : dtype_like, optional
         Element type. By default `get_default_dtype`, or the complex dtype of its width when an end is complex. Each
         element is the exact value, rounded once; integers are truncated.
-    {zeros: device}
     endpoint : bool, default True
         Whether `stop` is the last element.
 
@@ -462,16 +420,12 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     ------
     ValueError
         `num` is negative.
-    {arange: OverflowError}
     TypeError
         An end is not a number, or `num` is not an integer.
-    {zeros: DeviceError}
 
-    See Also
-    --------
-    arange : Give the step instead of the number of elements.
+    {arange: Parameters, Raises}
 
-    {Notes: Array API 2025.12: ``linspace``.}
+    {See Also: arange}
 
     Examples
     --------
@@ -549,8 +503,6 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
         An extent is negative.
     {ones: TypeError, DeviceError}
 
-    {Notes: Array API 2025.12: ``eye``.}
-
     Examples
     --------
     >>> dl.eye(2, 3, k=1)
@@ -598,11 +550,7 @@ def meshgrid(*arrays, indexing="xy"):
     ValueError
         A tensor has more than one dimension, or `indexing` is neither "xy" nor "ij".
 
-    See Also
-    --------
-    broadcast_arrays : Broadcast tensors to one shape.
-
-    {Notes: Array API 2025.12: ``meshgrid``.}
+    {See Also: broadcast_arrays}
 
     Examples
     --------
@@ -691,11 +639,7 @@ def tril(x, /, k=0):
     TypeError
         `k` is not an integer.
 
-    See Also
-    --------
-    triu : Return the upper triangle.
-
-    {Notes: Array API 2025.12: ``tril``.}
+    {See Also: triu}
 
     Examples
     --------
@@ -711,17 +655,12 @@ def triu(x, /, k=0):
 
     Parameters
     ----------
-    {tril: x}
     k : int, default 0
         Lowest diagonal that is kept.
 
-    {tril: Returns, Raises}
+    {tril: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    tril : Return the lower triangle.
-
-    {Notes: Array API 2025.12: ``triu``.}
+    {See Also: tril}
 
     Examples
     --------

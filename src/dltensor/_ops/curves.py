@@ -101,8 +101,6 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
     IndexError
         `axis` is out of range.
 
-    {Notes: NumPy: ``numpy.trapezoid``. PyTorch: ``torch.trapezoid``.}
-
     Examples
     --------
     >>> dl.trapezoid([1.0, 2.0, 3.0])
@@ -155,8 +153,6 @@ def gradient(f, /, *spacing, axis=None, edge_order=1):
     ValueError
         A dimension has too few elements, the distances do not fit, or `edge_order` is another number.
     {trapezoid: IndexError}
-
-    {Notes: NumPy: ``numpy.gradient``. PyTorch: ``torch.gradient``.}
 
     Examples
     --------
@@ -252,8 +248,6 @@ def convolve(a, /, v, mode="full"):
     ValueError
         An argument is no vector with elements, or there is no such mode.
 
-    {Notes: NumPy: ``numpy.convolve``.}
-
     Examples
     --------
     >>> dl.convolve([1, 2, 3], [1, 1]).tolist()
@@ -274,8 +268,6 @@ def correlate(a, /, v, mode="valid"):
         As of `convolve`.
 
     {convolve: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.correlate``.}
 
     Examples
     --------
@@ -313,8 +305,6 @@ def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
     TypeError
         `x` is not a tensor, or its dtype is not supported.
     {trapezoid: IndexError}
-
-    {Notes: NumPy: ``numpy.unwrap``.}
 
     Examples
     --------
@@ -359,11 +349,7 @@ def polyval(p, /, x):
     ValueError
         `p` is no vector.
 
-    See Also
-    --------
-    vander : The powers themselves.
-
-    {Notes: NumPy: ``numpy.polyval``.}
+    {See Also: vander}
 
     Examples
     --------
@@ -405,11 +391,7 @@ def vander(x, /, N=None, increasing=False):
     ValueError
         `x` is no vector, or `N` is negative.
 
-    See Also
-    --------
-    polyval : Evaluate a polynomial.
-
-    {Notes: NumPy: ``numpy.vander``. PyTorch: ``torch.vander``.}
+    {See Also: polyval}
 
     Examples
     --------

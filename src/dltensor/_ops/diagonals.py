@@ -48,8 +48,6 @@ def diagonal(x, /, offset=0, axis1=0, axis2=1):
     --------
     linalg.diagonal : Diagonals of the last two dimensions.
 
-    {Notes: NumPy: ``numpy.diagonal``. PyTorch: ``torch.diagonal``.}
-
     Examples
     --------
     >>> dl.diagonal(dl.asarray([[1, 2], [3, 4]])).tolist()
@@ -89,8 +87,6 @@ def diag(x, /, k=0):
     ValueError
         `x` is neither a vector nor a matrix.
 
-    {Notes: NumPy: ``numpy.diag``. PyTorch: ``torch.diag``.}
-
     Examples
     --------
     >>> dl.diag([1, 2]).tolist(), dl.diag([[1, 2], [3, 4]], 1).tolist()
@@ -124,8 +120,6 @@ def diagflat(x, /, k=0):
     Raises
     ------
     {diag: TypeError}
-
-    {Notes: NumPy: ``numpy.diagflat``. PyTorch: ``torch.diagflat``.}
 
     Examples
     --------
@@ -170,8 +164,6 @@ def tri(n, m=None, k=0, dtype=None):
     ValueError
         A number of rows or columns is negative.
 
-    {Notes: NumPy: ``numpy.tri``.}
-
     Examples
     --------
     >>> dl.tri(2, 3, dtype="int8").tolist()
@@ -186,9 +178,7 @@ def tri(n, m=None, k=0, dtype=None):
 def tril_indices(n, k=0, m=None):
     """Return the indices of the elements at and below a diagonal of a matrix.
 
-    Parameters
-    ----------
-    {tri: n, k, m}
+    {tri: Parameters}
 
     Returns
     -------
@@ -198,8 +188,6 @@ def tril_indices(n, k=0, m=None):
     Raises
     ------
     {tri: TypeError}
-
-    {Notes: NumPy: ``numpy.tril_indices``.}
 
     Examples
     --------
@@ -213,13 +201,7 @@ def tril_indices(n, k=0, m=None):
 def triu_indices(n, k=0, m=None):
     """Return the indices of the elements at and above a diagonal of a matrix.
 
-    Parameters
-    ----------
-    {tril_indices: n, k, m}
-
-    {tril_indices: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.triu_indices``.}
+    {tril_indices: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -254,8 +236,6 @@ def diag_embed(x, /, offset=0, dim1=-2, dim2=-1):
         `x` has no dimension, or `dim1` and `dim2` are one.
     IndexError
         A dimension is out of range.
-
-    {Notes: PyTorch: ``torch.diag_embed``.}
 
     Examples
     --------
@@ -331,8 +311,6 @@ def fill_diagonal(x, value, /, wrap=False):
         `x` is not a tensor, or `value` is no number.
     ValueError
         `x` has less than two dimensions, or more of several extents. There is no value, or `x` is read-only.
-
-    {Notes: NumPy: ``numpy.fill_diagonal``.}
 
     Examples
     --------

@@ -292,10 +292,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     DeviceError
         A tensor is on a device whose operations do not include a sum.
 
-    See Also
-    --------
-    tensordot : Sum over axes by their numbers.
-    matmul : Multiply matrices.
+    {See Also: tensordot, matmul}
 
     Examples
     --------
@@ -361,9 +358,7 @@ def outer(x1, x2, /, *, out=None):
     TypeError
         The dtypes have no common dtype, or that of `out` is of a lower kind than the result's.
 
-    See Also
-    --------
-    kron : The same for any number of dimensions, in blocks.
+    {See Also: kron}
 
     {Notes: Array API 2025.12: ``linalg.outer``.}
 
@@ -401,9 +396,7 @@ def kron(a, /, b, *, out=None):
         `out` has another shape or is read-only.
     {outer: TypeError}
 
-    See Also
-    --------
-    outer : The product of vectors, with an axis for each.
+    {See Also: outer}
 
     Examples
     --------
@@ -449,9 +442,7 @@ def cross(x1, x2, /, axis=-1, *, out=None):
     TypeError
         An operand is bool, the dtypes have no common dtype, or that of `out` is of a lower kind than the result's.
 
-    See Also
-    --------
-    vecdot : The dot product of vectors.
+    {See Also: vecdot}
 
     {Notes: Array API 2025.12: ``linalg.cross``.}
 

@@ -34,9 +34,7 @@ def fuse(function=None, /, *, check=False):
     RuntimeError
         By calls with `check`: the results differ.
 
-    See Also
-    --------
-    cast : Scale, offset, rounding and saturation in one pass.
+    {See Also: cast}
 
     Notes
     -----

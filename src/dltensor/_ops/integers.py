@@ -61,13 +61,9 @@ def gcd(x1, x2, /, out=None):
     TypeError
         An operand is not a tensor or a number, or its dtype is not an integer one.
     ValueError
-        The shapes do not broadcast, or `out` is read-only or has another shape.
+        The shapes do not broadcast, or `out` has another shape or is read-only.
 
-    See Also
-    --------
-    lcm : Least common multiples.
-
-    {Notes: NumPy: ``numpy.gcd``. PyTorch: ``torch.gcd``.}
+    {See Also: lcm}
 
     Examples
     --------
@@ -83,11 +79,7 @@ def lcm(x1, x2, /, out=None):
 
     {gcd: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    gcd : Greatest common divisors.
-
-    {Notes: NumPy: ``numpy.lcm``. PyTorch: ``torch.lcm``.}
+    {See Also: gcd}
 
     Examples
     --------
@@ -117,9 +109,7 @@ def bitwise_count(x, /, out=None):
     TypeError
         `x` is not a tensor of integers.
     ValueError
-        `out` is read-only or has another shape.
-
-    {Notes: NumPy: ``numpy.bitwise_count``.}
+        `out` has another shape or is read-only.
 
     Examples
     --------
@@ -180,11 +170,7 @@ def packbits(x, /, axis=None, bitorder="big"):
     IndexError
         `axis` is out of range.
 
-    See Also
-    --------
-    unpackbits : The bits of bytes.
-
-    {Notes: NumPy: ``numpy.packbits``.}
+    {See Also: unpackbits}
 
     Examples
     --------
@@ -231,11 +217,7 @@ def unpackbits(x, /, axis=None, count=None, bitorder="big"):
         There is no such order, or `count` leaves out more elements than there are.
     {packbits: IndexError}
 
-    See Also
-    --------
-    packbits : Bytes of such bits.
-
-    {Notes: NumPy: ``numpy.unpackbits``.}
+    {See Also: packbits}
 
     Examples
     --------

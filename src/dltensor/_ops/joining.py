@@ -45,8 +45,6 @@ def atleast_1d(*arrays):
     TypeError
         An argument is not a tensor.
 
-    {Notes: NumPy: ``numpy.atleast_1d``. PyTorch: ``torch.atleast_1d``.}
-
     Examples
     --------
     >>> dl.atleast_1d(3.0)
@@ -60,8 +58,6 @@ def atleast_2d(*arrays):
 
     {atleast_1d: Parameters, Returns, Raises}
 
-    {Notes: NumPy: ``numpy.atleast_2d``. PyTorch: ``torch.atleast_2d``.}
-
     Examples
     --------
     >>> dl.atleast_2d([1, 2]).shape
@@ -74,8 +70,6 @@ def atleast_3d(*arrays):
     """Return arrays as tensors of at least three dimensions; of a matrix the new one is last, of a vector in between.
 
     {atleast_1d: Parameters, Returns, Raises}
-
-    {Notes: NumPy: ``numpy.atleast_3d``. PyTorch: ``torch.atleast_3d``.}
 
     Examples
     --------
@@ -145,8 +139,6 @@ def rot90(x, /, k=1, axes=None):
         `axes` are not two different dimensions.
     {swapaxes: IndexError}
 
-    {Notes: NumPy: ``numpy.rot90``. PyTorch: ``torch.rot90``.}
-
     Examples
     --------
     >>> dl.rot90(dl.asarray([[1, 2], [3, 4]])).tolist()
@@ -197,8 +189,6 @@ def vstack(arrays, /, *, dtype=None):
     TypeError
         An argument is not a tensor, or there is no common dtype.
 
-    {Notes: NumPy: ``numpy.vstack``. PyTorch: ``torch.vstack``.}
-
     Examples
     --------
     >>> dl.vstack(([1, 2], [3, 4])).tolist()
@@ -212,8 +202,6 @@ def hstack(arrays, /, *, dtype=None):
 
     {vstack: Parameters, Returns, Raises}
 
-    {Notes: NumPy: ``numpy.hstack``. PyTorch: ``torch.hstack``.}
-
     Examples
     --------
     >>> dl.hstack(([1, 2], [3, 4])).tolist()
@@ -226,13 +214,7 @@ def hstack(arrays, /, *, dtype=None):
 def dstack(arrays, /):
     """Join arrays along the third dimension; vectors and matrices get one.
 
-    Parameters
-    ----------
-    {vstack: arrays}
-
-    {vstack: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.dstack``. PyTorch: ``torch.dstack``.}
+    {vstack: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -245,13 +227,7 @@ def dstack(arrays, /):
 def column_stack(arrays, /):
     """Join vectors as columns, and matrices by their columns.
 
-    Parameters
-    ----------
-    {vstack: arrays}
-
-    {vstack: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.column_stack``. PyTorch: ``torch.column_stack``.}
+    {vstack: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -285,8 +261,6 @@ def block(arrays, /):
         A list is empty, the lists are not equally deep, or the shapes do not fit.
     TypeError
         A block is not a tensor, or there is no common dtype.
-
-    {Notes: NumPy: ``numpy.block``.}
 
     Examples
     --------
@@ -343,8 +317,6 @@ def append(x, /, values, axis=None):
         The shapes do not fit.
     IndexError
         `axis` is out of range.
-
-    {Notes: NumPy: ``numpy.append``.}
 
     Examples
     --------
@@ -408,8 +380,6 @@ def delete(x, /, obj, axis=None):
     IndexError
         A position or `axis` is out of range.
 
-    {Notes: NumPy: ``numpy.delete``.}
-
     Examples
     --------
     >>> dl.delete([1, 2, 3, 4], [0, -1]).tolist()
@@ -425,23 +395,17 @@ def insert(x, /, obj, values, axis=None):
 
     Parameters
     ----------
-    {swapaxes: x}
     obj : int, slice or sequence of int
         Positions in `x`.
     values : array_like or number
         Broadcast to the shape of what is inserted, and converted to the dtype of `x`.
-    axis : int, optional
-        Dimension; None takes the elements in C order.
 
-    {delete: Returns}
+    {delete: Parameters, Returns, Raises}
 
     Raises
     ------
-    {delete: TypeError, IndexError}
     ValueError
         `values` do not broadcast.
-
-    {Notes: NumPy: ``numpy.insert``.}
 
     Examples
     --------
@@ -520,8 +484,6 @@ def split(x, /, indices_or_sections, axis=0):
         The extent cannot be divided in so many equal parts, or more than 65,536 would be empty.
     {append: IndexError}
 
-    {Notes: NumPy: ``numpy.split``.}
-
     Examples
     --------
     >>> [part.tolist() for part in dl.split(dl.arange(6), 3)]
@@ -535,20 +497,16 @@ def array_split(x, /, indices_or_sections, axis=0):
 
     Parameters
     ----------
-    {split: x}
     indices_or_sections : int or sequence of int
         Number of parts, the first of which are longer by one where they cannot be equal, or the positions at which
         parts after the first begin.
-    {split: axis}
 
-    {split: Returns}
+    {split: Parameters, Returns, Raises}
 
     Raises
     ------
-    {split: TypeError}
     ValueError
         The number of parts is less than 1, or more than 65,536 would be empty.
-    {split: IndexError}
 
     {Notes: NumPy: ``numpy.array_split``. PyTorch: ``torch.tensor_split``.}
 
@@ -563,13 +521,7 @@ def array_split(x, /, indices_or_sections, axis=0):
 def vsplit(x, /, indices_or_sections):
     """Split along the first dimension, as `split` does.
 
-    Parameters
-    ----------
-    {split: x, indices_or_sections}
-
-    {split: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.vsplit``. PyTorch: ``torch.vsplit``.}
+    {split: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -582,13 +534,7 @@ def vsplit(x, /, indices_or_sections):
 def hsplit(x, /, indices_or_sections):
     """Split along the second dimension, or vectors along their one, as `split` does.
 
-    Parameters
-    ----------
-    {split: x, indices_or_sections}
-
-    {split: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.hsplit``. PyTorch: ``torch.hsplit``.}
+    {split: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -602,13 +548,7 @@ def hsplit(x, /, indices_or_sections):
 def dsplit(x, /, indices_or_sections):
     """Split along the third dimension, as `split` does.
 
-    Parameters
-    ----------
-    {split: x, indices_or_sections}
-
-    {split: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.dsplit``. PyTorch: ``torch.dsplit``.}
+    {split: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -623,21 +563,15 @@ def chunk(x, chunks, /, axis=0):
 
     Parameters
     ----------
-    {split: x}
     chunks : int
         Number of parts; fewer where rounding the size up leaves fewer.
-    {split: axis}
 
-    {split: Returns}
+    {split: Parameters, Returns, Raises}
 
     Raises
     ------
-    {split: TypeError}
     ValueError
         `chunks` is less than 1.
-    {split: IndexError}
-
-    {Notes: PyTorch: ``torch.chunk``.}
 
     Examples
     --------

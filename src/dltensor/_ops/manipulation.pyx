@@ -106,11 +106,7 @@ def broadcast_shapes(*shapes):
     TypeError
         A shape is not a sequence of integers.
 
-    See Also
-    --------
-    layout.broadcast_shapes : Align the first dimensions instead.
-
-    {Notes: Array API 2025.12: ``broadcast_shapes``.}
+    {See Also: layout.broadcast_shapes}
 
     Examples
     --------
@@ -142,11 +138,7 @@ def broadcast_to(x, /, shape):
     TypeError
         `shape` is neither an integer nor a sequence of integers.
 
-    See Also
-    --------
-    broadcast_arrays : Broadcast several tensors to one shape.
-
-    {Notes: Array API 2025.12: ``broadcast_to``.}
+    {See Also: broadcast_arrays}
 
     Examples
     --------
@@ -184,11 +176,7 @@ def broadcast_arrays(*arrays):
     ValueError
         The shapes do not broadcast; the message names all of them.
 
-    See Also
-    --------
-    broadcast_to : Broadcast one tensor to a given shape.
-
-    {Notes: Array API 2025.12: ``broadcast_arrays``.}
+    {See Also: broadcast_to}
 
     Examples
     --------
@@ -225,11 +213,7 @@ def concat(arrays, /, axis=0):
     IndexError
         `axis` is out of range.
 
-    See Also
-    --------
-    stack : Join along a new dimension.
-
-    {Notes: Array API 2025.12: ``concat``.}
+    {See Also: stack}
 
     Examples
     --------
@@ -293,12 +277,7 @@ def stack(arrays, /, axis=0):
         There is no tensor, or shapes or devices differ.
     {concat: TypeError, IndexError}
 
-    See Also
-    --------
-    concat : Join along an existing dimension.
-    unstack : Split along a dimension.
-
-    {Notes: Array API 2025.12: ``stack``.}
+    {See Also: concat, unstack}
 
     Examples
     --------
@@ -354,11 +333,7 @@ def unstack(x, /, axis=0):
     TypeError
         `axis` is not an integer.
 
-    See Also
-    --------
-    stack : Join along a new dimension.
-
-    {Notes: Array API 2025.12: ``unstack``.}
+    {See Also: stack}
 
     Examples
     --------
@@ -401,11 +376,7 @@ def expand_dims(x, /, axis=0):
     ValueError
         A dimension is named twice.
 
-    See Also
-    --------
-    squeeze : Remove dimensions of one element.
-
-    {Notes: Array API 2025.12: ``expand_dims``.}
+    {See Also: squeeze}
 
     Examples
     --------
@@ -443,11 +414,10 @@ def squeeze(x, /, axis=None):
 
     Parameters
     ----------
-    {broadcast_to: x}
     axis : int, sequence of int or None, default None
         Dimensions to remove; None removes all that have one element.
 
-    {expand_dims: Returns}
+    {permute_dims: Parameters, Returns}
 
     Raises
     ------
@@ -457,11 +427,7 @@ def squeeze(x, /, axis=None):
     TypeError
         An axis is not an integer.
 
-    See Also
-    --------
-    expand_dims : Insert dimensions of one element.
-
-    {Notes: Array API 2025.12: ``squeeze``.}
+    {See Also: expand_dims}
 
     Examples
     --------
@@ -491,11 +457,7 @@ def flip(x, /, axis=None):
     ValueError
         A dimension is named twice, or `x` is packed and its last element begins inside a byte.
 
-    See Also
-    --------
-    roll : Shift elements cyclically.
-
-    {Notes: Array API 2025.12: ``flip``.}
+    {See Also: roll}
 
     Examples
     --------
@@ -520,11 +482,10 @@ def permute_dims(x, /, axes):
 
     Parameters
     ----------
-    {broadcast_to: x}
     axes : sequence of int
         For each dimension of the result, the dimension of `x` that it is.
 
-    {expand_dims: Returns}
+    {expand_dims: Parameters, Returns}
 
     Raises
     ------
@@ -533,12 +494,7 @@ def permute_dims(x, /, axes):
     IndexError
         An axis is out of range.
 
-    See Also
-    --------
-    moveaxis : Move some dimensions and keep the order of the others.
-    matrix_transpose : Swap the last two dimensions.
-
-    {Notes: Array API 2025.12: ``permute_dims``.}
+    {See Also: moveaxis, matrix_transpose}
 
     Examples
     --------
@@ -555,25 +511,19 @@ def moveaxis(x, source, destination, /):
 
     Parameters
     ----------
-    {broadcast_to: x}
     source : int or sequence of int
         Dimensions to move.
     destination : int or sequence of int
         Their positions in the result; as many as in `source`.
 
-    {permute_dims: Returns}
+    {permute_dims: Parameters, Returns, Raises}
 
     Raises
     ------
     ValueError
         `source` and `destination` differ in length, or one names a dimension twice.
-    {permute_dims: IndexError}
 
-    See Also
-    --------
-    permute_dims : Name all dimensions in their new order.
-
-    {Notes: Array API 2025.12: ``moveaxis``.}
+    {See Also: permute_dims}
 
     Examples
     --------
@@ -608,11 +558,7 @@ def matrix_transpose(x, /):
     ValueError
         There are fewer than two dimensions.
 
-    See Also
-    --------
-    permute_dims : Permute any dimensions.
-
-    {Notes: Array API 2025.12: ``matrix_transpose``.}
+    {See Also: permute_dims}
 
     Examples
     --------
@@ -651,8 +597,6 @@ def reshape(x, /, shape, *, copy=None, order="C"):
     ValueError
         The number of elements differs, `copy` is False and the new shape needs a copy, or there is no such order.
 
-    {Notes: Array API 2025.12: ``reshape``.}
-
     Examples
     --------
     >>> dl.reshape(dl.arange(6), (2, -1))
@@ -687,11 +631,7 @@ def roll(x, /, shift, axis=None):
     TypeError
         `shift` is not an integer or a sequence of integers.
 
-    See Also
-    --------
-    flip : Reverse the order of elements.
-
-    {Notes: Array API 2025.12: ``roll``.}
+    {See Also: flip}
 
     Examples
     --------
@@ -749,7 +689,7 @@ def repeat(x, repeats, /, axis=None):
     axis : int or None, default None
         Dimension along which to repeat. None repeats the elements in C order.
 
-    {concat: Returns}
+    {concat: Returns, Raises}
 
     Raises
     ------
@@ -757,13 +697,8 @@ def repeat(x, repeats, /, axis=None):
         A number of repetitions is negative, or their count is neither 1 nor the extent of the dimension.
     TypeError
         `repeats` does not consist of integers.
-    {concat: IndexError}
 
-    See Also
-    --------
-    tile : Repeat the whole tensor.
-
-    {Notes: Array API 2025.12: ``repeat``.}
+    {See Also: tile}
 
     Examples
     --------
@@ -842,12 +777,11 @@ def tile(x, repetitions, /):
 
     Parameters
     ----------
-    {broadcast_to: x}
     repetitions : int or sequence of int
         Number of repetitions along each dimension. If it and the shape differ in length, ones are prepended to the
         shorter of them.
 
-    {repeat: Returns}
+    {repeat: Parameters, Returns}
 
     Raises
     ------
@@ -856,11 +790,7 @@ def tile(x, repetitions, /):
     TypeError
         `repetitions` does not consist of integers.
 
-    See Also
-    --------
-    repeat : Repeat each element.
-
-    {Notes: Array API 2025.12: ``tile``.}
+    {See Also: repeat}
 
     Examples
     --------

@@ -27,25 +27,20 @@ def nansum(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
 
     Parameters
     ----------
-    {statistics.average: x, axis}
+    {statistics.average: x}
     dtype : dtype_like, optional
         Dtype of the result; as for `sum`.
-    {statistics.ptp: keepdims, out}
 
     Returns
     -------
     Tensor
         Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
 
-    Raises
-    ------
-    {statistics.logsumexp: TypeError, IndexError, ValueError, DeviceError}
+    {statistics.logsumexp: Parameters, Raises}
 
     See Also
     --------
     sum : NaN where there is one.
-
-    {Notes: NumPy: ``numpy.nansum``.}
 
     Examples
     --------
@@ -83,8 +78,6 @@ def nanmean(x, /, axis=None, *, keepdims=False, out=None, dtype=None):
     --------
     mean : NaN where there is one.
 
-    {Notes: NumPy: ``numpy.nanmean``.}
-
     Examples
     --------
     >>> dl.nanmean(dl.asarray([1.0, dl.nan, 2.0]))
@@ -101,10 +94,8 @@ def nanvar(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
 
     Parameters
     ----------
-    {nanmean: x, axis}
     correction : float, default 0.0
         The divisor is the number of elements that are not NaN, less `correction`.
-    {nanmean: keepdims, out, dtype}
 
     Returns
     -------
@@ -112,13 +103,11 @@ def nanvar(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
         Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits,
         `get_default_dtype` of narrower ones and bool. `out`, when it is given.
 
-    {nanmean: Raises}
+    {nanmean: Parameters, Raises}
 
     See Also
     --------
     var : NaN where there is one.
-
-    {Notes: NumPy: ``numpy.nanvar``.}
 
     Examples
     --------
@@ -138,8 +127,6 @@ def nanstd(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
     See Also
     --------
     std : NaN where there is one.
-
-    {Notes: NumPy: ``numpy.nanstd``.}
 
     Examples
     --------
@@ -163,23 +150,12 @@ def nanmax(x, /, axis=None, *, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    {nansum: axis, keepdims, out}
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `x`. `out`, when it is given.
-
-    Raises
-    ------
-    {nansum: TypeError, IndexError}
-    {statistics.ptp: ValueError, DeviceError}
+    {statistics.ptp: Parameters, Returns, Raises}
 
     See Also
     --------
     max : NaN where there is one.
-
-    {Notes: NumPy: ``numpy.nanmax``.}
 
     Examples
     --------
@@ -199,8 +175,6 @@ def nanmin(x, /, axis=None, *, keepdims=False, out=None):
     See Also
     --------
     min : NaN where there is one.
-
-    {Notes: NumPy: ``numpy.nanmin``.}
 
     Examples
     --------

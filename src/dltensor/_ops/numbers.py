@@ -50,8 +50,6 @@ def angle(x, /):
     TypeError
         `x` is not a tensor, or its dtype is not supported.
 
-    {Notes: NumPy: ``numpy.angle``. PyTorch: ``torch.angle``.}
-
     Examples
     --------
     >>> dl.angle([1j, 1 + 0j])
@@ -82,8 +80,6 @@ def heaviside(x1, x2, /):
         An operand is not a tensor or a number, or its dtype is not supported.
     ValueError
         The shapes do not broadcast.
-
-    {Notes: NumPy: ``numpy.heaviside``. PyTorch: ``torch.heaviside``.}
 
     Examples
     --------
@@ -118,20 +114,16 @@ def _ignoring_nan(x1, x2, choose, func):
 def fmax(x1, x2, /):
     """Return the greater of two elements, and the other one where one is NaN.
 
-    {heaviside: Parameters}
-
     Returns
     -------
     Tensor
         Of the promoted dtype.
 
-    {heaviside: Raises}
+    {heaviside: Parameters, Raises}
 
     See Also
     --------
     maximum : The same with NaN where one is.
-
-    {Notes: NumPy: ``numpy.fmax``. PyTorch: ``torch.fmax``.}
 
     Examples
     --------
@@ -150,8 +142,6 @@ def fmin(x1, x2, /):
     --------
     minimum : The same with NaN where one is.
 
-    {Notes: NumPy: ``numpy.fmin``. PyTorch: ``torch.fmin``.}
-
     Examples
     --------
     >>> dl.fmin([1.0, dl.nan], [3.0, 2.0]).tolist()
@@ -168,8 +158,6 @@ def fmod(x1, x2, /):
     See Also
     --------
     remainder : The remainder with the sign of the divisor.
-
-    {Notes: NumPy: ``numpy.fmod``. PyTorch: ``torch.fmod``.}
 
     Examples
     --------
@@ -204,8 +192,6 @@ def modf(x, /):
 
     {angle: Raises}
 
-    {Notes: NumPy: ``numpy.modf``.}
-
     Examples
     --------
     >>> [part.tolist() for part in dl.modf([-1.5, 2.0])]
@@ -220,7 +206,7 @@ def modf(x, /):
 def frexp(x, /):
     """Split numbers in fractions from 0.5 to 1 and exponents of 2: ``x = fraction * 2**exponent``.
 
-    {modf: Parameters}
+    {modf: Parameters, Raises}
 
     Returns
     -------
@@ -230,13 +216,7 @@ def frexp(x, /):
     exponents : Tensor
         int32; 0 where the fraction is the element itself.
 
-    {angle: Raises}
-
-    See Also
-    --------
-    ldexp : The inverse.
-
-    {Notes: NumPy: ``numpy.frexp``. PyTorch: ``torch.frexp``.}
+    {See Also: ldexp}
 
     Examples
     --------
@@ -277,13 +257,9 @@ def ldexp(x1, x2, /, out=None):
     TypeError
         An operand is not a tensor or a number, or `x2` are not integers.
     ValueError
-        The shapes do not broadcast, or `out` is read-only or has another shape.
+        The shapes do not broadcast, or `out` has another shape or is read-only.
 
-    See Also
-    --------
-    frexp : The inverse.
-
-    {Notes: NumPy: ``numpy.ldexp``. PyTorch: ``torch.ldexp``.}
+    {See Also: frexp}
 
     Examples
     --------
@@ -351,8 +327,6 @@ def real_if_close(x, /, tol=100):
 
     Parameters
     ----------
-    x : array_like
-        Tensor, or any object that supports DLPack.
     tol : float, default 100
         Bound of the imaginary parts: in units of the machine epsilon of the dtype where it is greater than 1.
 
@@ -361,9 +335,7 @@ def real_if_close(x, /, tol=100):
     Tensor
         A view of the real parts, or `x`.
 
-    {nan_to_num: Raises}
-
-    {Notes: NumPy: ``numpy.real_if_close``.}
+    {nan_to_num: Parameters, Raises}
 
     Examples
     --------
@@ -398,8 +370,6 @@ def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
     ------
     TypeError
         `x` is not a tensor.
-
-    {Notes: NumPy: ``numpy.nan_to_num``. PyTorch: ``torch.nan_to_num``.}
 
     Examples
     --------
@@ -441,9 +411,7 @@ def relu(x, /, out=None):
     ------
     {angle: TypeError}
     ValueError
-        `out` is read-only or has another shape.
-
-    {Notes: PyTorch: ``torch.relu``.}
+        `out` has another shape or is read-only.
 
     Examples
     --------
@@ -459,14 +427,13 @@ def softplus(x, /, out=None):
     Parameters
     ----------
     {modf: x}
-    {ldexp: out}
 
     Returns
     -------
     Tensor
         Of the dtype of `x` if it is a float one, else as for `mean`. `out`, when it is given.
 
-    {relu: Raises}
+    {relu: Parameters, Raises}
 
     {Notes: PyTorch: ``torch.nn.functional.softplus``. Computed in float64.}
 

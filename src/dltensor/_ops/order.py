@@ -53,9 +53,7 @@ def unique(x, /, return_index=False, return_inverse=False, return_counts=False, 
     IndexError
         `axis` is out of range.
 
-    See Also
-    --------
-    unique_all : The same of the array API, where each NaN is distinct.
+    {See Also: unique_all}
 
     {Notes: NumPy: ``numpy.unique``. PyTorch: ``torch.unique``, where ``dim`` is `axis`.}
 
@@ -129,8 +127,6 @@ def intersect1d(x1, x2, /):
     TypeError
         An argument is not a tensor, or there is no common dtype.
 
-    {Notes: NumPy: ``numpy.intersect1d``.}
-
     Examples
     --------
     >>> dl.intersect1d([3, 1, 2], [2, 3, 5]).tolist()
@@ -145,8 +141,6 @@ def union1d(x1, x2, /):
 
     {intersect1d: Parameters, Returns, Raises}
 
-    {Notes: NumPy: ``numpy.union1d``.}
-
     Examples
     --------
     >>> dl.union1d([3, 1], [2, 3]).tolist()
@@ -158,16 +152,12 @@ def union1d(x1, x2, /):
 def setdiff1d(x1, x2, /):
     """Return the distinct elements of the first set that are not in the second, in ascending order.
 
-    {intersect1d: Parameters}
-
     Returns
     -------
     Tensor
         Of the dtype of `x1`, of one dimension.
 
-    {intersect1d: Raises}
-
-    {Notes: NumPy: ``numpy.setdiff1d``.}
+    {intersect1d: Parameters, Raises}
 
     Examples
     --------
@@ -182,8 +172,6 @@ def setxor1d(x1, x2, /):
     """Return the distinct elements that are in one of two sets and not in both, in ascending order.
 
     {intersect1d: Parameters, Returns, Raises}
-
-    {Notes: NumPy: ``numpy.setxor1d``.}
 
     Examples
     --------
@@ -214,8 +202,6 @@ def lexsort(keys, /, axis=-1):
     TypeError
         There is no key, or a dtype has no order.
     {unique: IndexError}
-
-    {Notes: NumPy: ``numpy.lexsort``.}
 
     Examples
     --------
@@ -255,8 +241,6 @@ def partition(x, /, kth, axis=-1):
         A place is out of range.
     {unique: IndexError}
 
-    {Notes: NumPy: ``numpy.partition``.}
-
     Examples
     --------
     >>> dl.partition([3, 1, 2], 1).tolist()
@@ -268,16 +252,12 @@ def partition(x, /, kth, axis=-1):
 def argpartition(x, /, kth, axis=-1):
     """Return the indices of `partition`: those of all elements in order.
 
-    {partition: Parameters}
-
     Returns
     -------
     Tensor
         Indices along `axis`, int64.
 
-    {partition: Raises}
-
-    {Notes: NumPy: ``numpy.argpartition``.}
+    {partition: Parameters, Raises}
 
     Examples
     --------

@@ -76,8 +76,6 @@ def pad(x, /, pad_width, mode="constant", *, constant_values=0):
         There is no such mode, a width is negative, there is not a pair for each dimension, or an empty dimension is
         padded by its own elements.
 
-    {Notes: NumPy: ``numpy.pad``.}
-
     Examples
     --------
     >>> dl.pad([1, 2, 3], 2).tolist(), dl.pad([1, 2, 3], (2, 1), "reflect").tolist()
@@ -146,9 +144,7 @@ def as_strided(x, /, shape=None, strides=None, *, offset=0, writeable=True):
     ValueError
         The view would leave the elements of `x`, or `shape` and `strides` differ in length.
 
-    See Also
-    --------
-    sliding_window_view : Views of all windows of a shape.
+    {See Also: sliding_window_view}
 
     {Notes: NumPy: ``numpy.lib.stride_tricks.as_strided``. PyTorch: ``torch.as_strided``.}
 
@@ -189,9 +185,7 @@ def sliding_window_view(x, window_shape, /, axis=None, *, writeable=False):
     IndexError
         `axis` is out of range.
 
-    See Also
-    --------
-    as_strided : Views of any strides.
+    {See Also: as_strided}
 
     {Notes: NumPy: ``numpy.lib.stride_tricks.sliding_window_view``. PyTorch: ``Tensor.unfold``.}
 
@@ -238,8 +232,6 @@ def trim_zeros(x, /, trim="fb"):
         `x` is not a tensor.
     ValueError
         `x` is not a vector, or `trim` has another letter.
-
-    {Notes: NumPy: ``numpy.trim_zeros``.}
 
     Examples
     --------

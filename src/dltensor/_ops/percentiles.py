@@ -27,24 +27,17 @@ def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=Non
 
     Parameters
     ----------
-    {quantiles.quantile: x}
     q : array_like or float
         Percentages from 0 to 100, of any shape.
-    {quantiles.quantile: axis, keepdims, method, dtype}
 
-    {quantiles.quantile: Returns}
+    {quantiles.quantile: Parameters, Returns, Raises}
 
     Raises
     ------
     ValueError
         A percentage is outside of [0, 100], or there is no such method.
-    {quantiles.quantile: TypeError, IndexError, DeviceError}
 
-    See Also
-    --------
-    quantile : The same of probabilities.
-
-    {Notes: NumPy: ``numpy.percentile``.}
+    {See Also: quantile}
 
     Examples
     --------
@@ -61,14 +54,12 @@ def _hundredth(q):
 def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return quantiles along axes of the elements that are not NaN.
 
-    {quantiles.quantile: Parameters}
-
     Returns
     -------
     Tensor
         As of `quantile`; NaN where a line has nothing but NaN.
 
-    {quantiles.quantile: Raises}
+    {quantiles.quantile: Parameters, Raises}
 
     {Notes: NumPy: ``numpy.nanquantile``. PyTorch: ``torch.nanquantile``. A line with NaN costs a call of `quantile`.}
 
@@ -98,13 +89,9 @@ def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=No
 def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
     """Return percentiles along axes of the elements that are not NaN.
 
-    {percentile: Parameters}
-
     {nanquantile: Returns}
 
-    {percentile: Raises}
-
-    {Notes: NumPy: ``numpy.nanpercentile``.}
+    {percentile: Parameters, Raises}
 
     Examples
     --------
@@ -117,9 +104,7 @@ def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=
 def nanmedian(x, /, axis=None, *, keepdims=False, dtype=None):
     """Return the median along axes of the elements that are not NaN.
 
-    {quantiles.median: Parameters}
-
-    {nanquantile: Returns}
+    {nanquantile: Parameters, Returns}
 
     {quantiles.median: Raises}
 
@@ -171,8 +156,6 @@ def nanargmax(x, /, axis=None, *, keepdims=False):
     IndexError
         `axis` is out of range.
 
-    {Notes: NumPy: ``numpy.nanargmax``.}
-
     Examples
     --------
     >>> dl.nanargmax([1.0, dl.nan, 3.0]).item()
@@ -186,8 +169,6 @@ def nanargmin(x, /, axis=None, *, keepdims=False):
 
     {nanargmax: Parameters, Returns, Raises}
 
-    {Notes: NumPy: ``numpy.nanargmin``.}
-
     Examples
     --------
     >>> dl.nanargmin([dl.nan, 1.0, 3.0]).item()
@@ -199,17 +180,13 @@ def nanargmin(x, /, axis=None, *, keepdims=False):
 def nanprod(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
     """Multiply the elements that are not NaN.
 
-    {nan_reductions.nansum: Parameters}
-
     Returns
     -------
     Tensor
         Of the dtype of `x`; of bool and integers int64 or uint64. 1 where every element is NaN. `out`, when it is
         given.
 
-    {nan_reductions.nansum: Raises}
-
-    {Notes: NumPy: ``numpy.nanprod``.}
+    {nan_reductions.nansum: Parameters, Raises}
 
     Examples
     --------
@@ -224,8 +201,6 @@ def nancumsum(x, /, axis=None, dtype=None, *, out=None):
     """Return the running sums of the elements, with 0 for NaN.
 
     {scan.cumsum: Parameters, Returns, Raises}
-
-    {Notes: NumPy: ``numpy.nancumsum``.}
 
     Examples
     --------
@@ -297,11 +272,8 @@ def corrcoef(x, /, y=None, rowvar=True):
     ----------
     x : array_like
         Observations: of a matrix each row is a variable, or each column with ``rowvar=False``.
-    {cov: y, rowvar}
 
-    {cov: Returns, Raises}
-
-    {Notes: NumPy: ``numpy.corrcoef``. PyTorch: ``torch.corrcoef``.}
+    {cov: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -341,8 +313,6 @@ def trace(x, /, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     See Also
     --------
     linalg.trace : Sums along diagonals of the last two dimensions.
-
-    {Notes: NumPy: ``numpy.trace``. PyTorch: ``torch.trace``.}
 
     Examples
     --------

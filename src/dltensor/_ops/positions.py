@@ -36,9 +36,7 @@ def argwhere(x, /):
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    nonzero : The same as one tensor for each dimension.
+    {See Also: nonzero}
 
     {Notes: NumPy: ``numpy.argwhere``. PyTorch: ``torch.argwhere``, ``torch.nonzero``.}
 
@@ -56,16 +54,12 @@ def argwhere(x, /):
 def flatnonzero(x, /):
     """Return the positions in C order of elements that differ from 0.
 
-    {argwhere: Parameters}
-
     Returns
     -------
     Tensor
         int64, of one dimension.
 
-    {argwhere: Raises}
-
-    {Notes: NumPy: ``numpy.flatnonzero``.}
+    {argwhere: Parameters, Raises}
 
     Examples
     --------
@@ -94,8 +88,6 @@ def ix_(*indices):
         An argument is not a tensor.
     ValueError
         An argument has not one dimension.
-
-    {Notes: NumPy: ``numpy.ix_``.}
 
     Examples
     --------
@@ -138,8 +130,6 @@ def unravel_index(indices, shape):
     ValueError
         A position is out of range.
 
-    {Notes: NumPy: ``numpy.unravel_index``. PyTorch: ``torch.unravel_index``.}
-
     Examples
     --------
     >>> [at.item() for at in dl.unravel_index(5, (2, 3))]
@@ -177,8 +167,6 @@ def ravel_multi_index(indices, shape):
     {unravel_index: TypeError}
     ValueError
         An index is out of range, or there is not one for each dimension.
-
-    {Notes: NumPy: ``numpy.ravel_multi_index``.}
 
     Examples
     --------
@@ -224,8 +212,6 @@ def indices(shape, /, dtype=None, sparse=False):
         An extent is not an integer.
     ValueError
         An extent is negative.
-
-    {Notes: NumPy: ``numpy.indices``.}
 
     Examples
     --------

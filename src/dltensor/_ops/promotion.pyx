@@ -45,9 +45,7 @@ def cpu_features() -> _Features:
         supports; ``compiled``: the levels of this build; ``threads``: the result of `num_threads`. The environment
         variable ``DLTENSOR_CPU`` selects a lower level before the package is imported.
 
-    See Also
-    --------
-    num_threads : Return the number of threads.
+    {See Also: num_threads}
 
     Examples
     --------
@@ -80,9 +78,7 @@ def num_threads():
     int
         Number of threads, the calling one included.
 
-    See Also
-    --------
-    set_num_threads : Set the number.
+    {See Also: set_num_threads}
 
     Examples
     --------
@@ -110,9 +106,7 @@ def set_num_threads(count, /):
     TypeError
         `count` is not an integer.
 
-    See Also
-    --------
-    num_threads : Return the number.
+    {See Also: num_threads}
 
     Examples
     --------
@@ -149,11 +143,7 @@ def result_type(*arrays_and_dtypes):
     ValueError
         There is no argument.
 
-    See Also
-    --------
-    can_cast : Test whether promotion gives a certain dtype.
-
-    {Notes: Array API 2025.12: ``result_type``.}
+    {See Also: can_cast}
 
     Examples
     --------

@@ -151,9 +151,7 @@ def median(x, /, axis=None, *, keepdims=False, dtype=None):
         The dtype has no order, `axis` is not an integer, or `dtype` is not a float dtype.
     {scan.cumulative_sum: IndexError, DeviceError}
 
-    See Also
-    --------
-    quantile : Other places of the order.
+    {See Also: quantile}
 
     Examples
     --------
@@ -173,15 +171,14 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None)
 
     Parameters
     ----------
-    {median: x}
     q : array_like or float
         Probabilities from 0 to 1, of any shape.
-    {median: axis, keepdims}
     method : str, default 'linear'
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
         'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
         'median_unbiased' or 'normal_unbiased'.
-    {median: dtype}
+
+    {median: Parameters}
 
     Returns
     -------
@@ -196,9 +193,7 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None)
         A probability is outside of [0, 1], or there is no such method.
     {median: TypeError, IndexError, DeviceError}
 
-    See Also
-    --------
-    median : The quantile 0.5.
+    {See Also: median}
 
     Examples
     --------
@@ -293,9 +288,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     DeviceError
         Operands are on several devices, or neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    bincount : Count integers.
+    {See Also: bincount}
 
     Examples
     --------
@@ -388,11 +381,7 @@ def histogramdd(sample, /, bins=10, range=None, density=False, weights=None):
         `histogram` refuses them.
     {histogram_bin_edges: TypeError}
 
-    See Also
-    --------
-    histogram2d : The same of two coordinates.
-
-    {Notes: NumPy: ``numpy.histogramdd``. PyTorch: ``torch.histogramdd``.}
+    {See Also: histogram2d}
 
     Examples
     --------
@@ -471,11 +460,7 @@ def histogram2d(x, /, y, bins=10, range=None, density=False, weights=None):
         The coordinates are of different numbers of points, or edges or limits are as `histogram` refuses them.
     {histogram_bin_edges: TypeError}
 
-    See Also
-    --------
-    histogramdd : The same of more coordinates.
-
-    {Notes: NumPy: ``numpy.histogram2d``.}
+    {See Also: histogramdd}
 
     Examples
     --------

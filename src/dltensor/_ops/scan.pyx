@@ -145,11 +145,9 @@ def cumulative_sum(x, /, axis=None, *, dtype=None, include_initial=False, satura
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
+        `axis` is not given for several dimensions, `x` has none, or `out` has another shape or is read-only.
     DeviceError
         `x` is neither on the host nor on a CUDA device.
-
-    {Notes: Array API 2025.12: ``cumulative_sum``.}
 
     Examples
     --------
@@ -167,17 +165,12 @@ def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False, satur
 
     Parameters
     ----------
-    {cumulative_sum: x}
     axis : int, optional
         Dimension to multiply along. It may be left out when `x` has one dimension.
-    {cumulative_sum: dtype}
     include_initial : bool, default False
         Begin with 1, so that the result is one element longer.
-    {cumulative_sum: saturate, out}
 
-    {cumulative_sum: Returns, Raises}
-
-    {Notes: Array API 2025.12: ``cumulative_prod``.}
+    {cumulative_sum: Parameters, Returns, Raises}
 
     Examples
     --------
@@ -211,9 +204,7 @@ def cumulative_max(x, /, axis=None, *, out=None):
         `x` is not a tensor, its dtype is not supported, or `out` has another dtype.
     {cumulative_sum: IndexError, ValueError, DeviceError}
 
-    See Also
-    --------
-    cumulative_min : The running minimum.
+    {See Also: cumulative_min}
 
     {Notes: NumPy: ``numpy.maximum.accumulate``.}
 
@@ -232,9 +223,7 @@ def cumulative_min(x, /, axis=None, *, out=None):
 
     {cumulative_max: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    cumulative_max : The running maximum.
+    {See Also: cumulative_max}
 
     {Notes: NumPy: ``numpy.minimum.accumulate``.}
 
@@ -254,21 +243,15 @@ def cumsum(x, /, axis=None, dtype=None, *, out=None):
 
     Parameters
     ----------
-    {cumulative_sum: x}
     axis : int, optional
         Dimension to add along; None takes all elements in C order.
-    {cumulative_sum: dtype, out}
 
-    {cumulative_sum: Returns}
+    {cumulative_sum: Parameters, Returns, Raises}
 
     Raises
     ------
-    {cumulative_sum: TypeError, IndexError}
     ValueError
-        `out` is read-only or has another shape.
-    {cumulative_sum: DeviceError}
-
-    {Notes: NumPy: ``numpy.cumsum``.}
+        `out` has another shape or is read-only.
 
     Examples
     --------
@@ -284,16 +267,10 @@ def cumprod(x, /, axis=None, dtype=None, *, out=None):
 
     Parameters
     ----------
-    {cumulative_sum: x}
     axis : int, optional
         Dimension to multiply along; None takes all elements in C order.
-    {cumulative_sum: dtype, out}
 
-    {cumulative_sum: Returns}
-
-    {cumsum: Raises}
-
-    {Notes: NumPy: ``numpy.cumprod``.}
+    {cumsum: Parameters, Returns, Raises}
 
     Examples
     --------

@@ -65,11 +65,7 @@ def searchsorted(x1, x2, /, side="left", sorter=None, *, out=None):
     DeviceError
         Operands are on several devices, or neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    argsort : Return a `sorter`.
-
-    {Notes: Array API 2025.12: ``searchsorted``.}
+    {See Also: argsort}
 
     Examples
     --------
@@ -214,10 +210,7 @@ def bincount(x, /, weights=None, minlength=0):
         `x` is not of an integer dtype.
     {searchsorted: DeviceError}
 
-    See Also
-    --------
-    histogram : Count floats between edges.
-    unique_counts : Count the values that occur.
+    {See Also: histogram, unique_counts}
 
     Examples
     --------

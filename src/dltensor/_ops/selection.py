@@ -51,8 +51,6 @@ def put_along_axis(x, /, indices, values, axis=-1):
     IndexError
         A position or `axis` is out of range.
 
-    {Notes: NumPy: ``numpy.put_along_axis``.}
-
     Examples
     --------
     >>> t = dl.zeros((2, 2))
@@ -106,8 +104,6 @@ def select(conditions, choices, /, default=0):
         There is not a choice for each condition.
     TypeError
         A condition is not a mask, or there is no common dtype.
-
-    {Notes: NumPy: ``numpy.select``.}
 
     Examples
     --------
@@ -199,9 +195,7 @@ def place(x, /, mask, values):
     ValueError
         The numbers of elements differ, or there are no values. `x` is read-only.
 
-    See Also
-    --------
-    putmask : The same by the position in `x`.
+    {See Also: putmask}
 
     {Notes: NumPy: ``numpy.place``. A value for all is ``x[mask] = value``.}
 
@@ -222,11 +216,7 @@ def putmask(x, /, mask, values):
 
     {place: Parameters, Raises}
 
-    See Also
-    --------
-    place : The same with values in order.
-
-    {Notes: NumPy: ``numpy.putmask``.}
+    {See Also: place}
 
     Examples
     --------
@@ -266,11 +256,7 @@ def choose(index, /, choices, out=None, mode="raise"):
     ValueError
         A number is out of range, there is no array or no such mode, or the shapes do not broadcast.
 
-    See Also
-    --------
-    select : The same by masks.
-
-    {Notes: NumPy: ``numpy.choose``.}
+    {See Also: select}
 
     Examples
     --------
@@ -335,11 +321,7 @@ def piecewise(x, conditions, functions, /, *args, **kwargs):
     ValueError
         There is not a function for each condition, or not one more.
 
-    See Also
-    --------
-    select : The same with arrays in place of functions.
-
-    {Notes: NumPy: ``numpy.piecewise``.}
+    {See Also: select}
 
     Examples
     --------

@@ -150,11 +150,7 @@ def unique_all(x, /) -> UniqueAll:
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    unique_values : Return the values only.
-
-    {Notes: Array API 2025.12: ``unique_all``.}
+    {See Also: unique_values}
 
     Examples
     --------
@@ -182,12 +178,7 @@ def unique_counts(x, /) -> UniqueCounts:
 
     {unique_all: Raises}
 
-    See Also
-    --------
-    unique_all : Return indices too.
-    bincount : Count non-negative integers.
-
-    {Notes: Array API 2025.12: ``unique_counts``.}
+    {See Also: unique_all, bincount}
 
     Examples
     --------
@@ -202,8 +193,6 @@ def unique_counts(x, /) -> UniqueCounts:
 def unique_inverse(x, /) -> UniqueInverse:
     """Return the distinct values and where each element's value is.
 
-    {unique_counts: Parameters}
-
     Returns
     -------
     values : Tensor
@@ -211,13 +200,9 @@ def unique_inverse(x, /) -> UniqueInverse:
     inverse_indices : Tensor
         For each element the index of its value, int64, of the shape of `x`.
 
-    {unique_counts: Raises}
+    {unique_counts: Parameters, Raises}
 
-    See Also
-    --------
-    unique_all : Return first indices and counts too.
-
-    {Notes: Array API 2025.12: ``unique_inverse``.}
+    {See Also: unique_all}
 
     Examples
     --------
@@ -232,21 +217,14 @@ def unique_inverse(x, /) -> UniqueInverse:
 def unique_values(x, /):
     """Return the distinct values.
 
-    {unique_counts: Parameters}
-
     Returns
     -------
     Tensor
         Distinct values in ascending order, as of `unique_all`.
 
-    {unique_counts: Raises}
+    {unique_counts: Parameters, Raises}
 
-    See Also
-    --------
-    unique_all : Return indices and counts too.
-    isin : Test whether elements are among values.
-
-    {Notes: Array API 2025.12: ``unique_values``.}
+    {See Also: unique_all, isin}
 
     Examples
     --------
@@ -281,15 +259,11 @@ def isin(x1, x2, /, *, invert=False, out=None):
     TypeError
         Both are numbers, or a dtype has no arithmetic.
     ValueError
-        `out` has another shape, or is not writable.
+        `out` has another shape or is read-only.
     DeviceError
         Operands are on several devices, or neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    unique_values : Return the distinct values.
-
-    {Notes: Array API 2025.12: ``isin``.}
+    {See Also: unique_values}
 
     Examples
     --------

@@ -184,16 +184,11 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     IndexError
         `axis` is out of range.
     ValueError
-        `out` has another shape, or is not writable.
+        `out` has another shape or is read-only.
     DeviceError
         `x` is neither on the host nor on a CUDA device. `out` is on another device.
 
-    See Also
-    --------
-    argsort : Return the indices that sort.
-    top_k : Return the first elements only.
-
-    {Notes: Array API 2025.12: ``sort``.}
+    {See Also: argsort, top_k}
 
     Examples
     --------
@@ -211,7 +206,6 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
 
     Parameters
     ----------
-    {sort: x, axis, descending, stable}
     out : array_like, optional
         Writable tensor of the shape of `x` and dtype int64; overwritten and returned.
 
@@ -220,13 +214,9 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     Tensor
         Indices along `axis`, int64, of the shape of `x`. NaNs are last in both orders; -0 and +0 are equal.
 
-    {sort: Raises}
+    {sort: Parameters, Raises}
 
-    See Also
-    --------
-    sort : Return the sorted elements.
-
-    {Notes: Array API 2025.12: ``argsort``.}
+    {See Also: sort}
 
     Examples
     --------
@@ -268,9 +258,7 @@ def top_k(x, k, /, axis=-1, *, mode="largest", sorted=True):
         `k` is negative or exceeds the extent, or `mode` is neither word.
     {scan.cumulative_sum: IndexError, DeviceError}
 
-    See Also
-    --------
-    sort : Sort all elements.
+    {See Also: sort}
 
     Examples
     --------

@@ -73,7 +73,7 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
+        `axis` names a dimension twice, there is no element, or `out` has another shape or is read-only.
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
@@ -81,8 +81,6 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
     --------
     max : The greatest element.
     min : The least element.
-
-    {Notes: NumPy: ``numpy.ptp``.}
 
     Examples
     --------
@@ -173,8 +171,6 @@ def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, ou
     --------
     mean : Average without weights.
 
-    {Notes: NumPy: ``numpy.average``.}
-
     Examples
     --------
     >>> dl.average(dl.asarray([1.0, 2.0, 4.0]), weights=dl.asarray([1, 1, 2]))
@@ -218,7 +214,6 @@ def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    {ptp: axis, keepdims, out}
 
     Returns
     -------
@@ -228,10 +223,10 @@ def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
 
     Raises
     ------
-    {ptp: TypeError, IndexError}
     ValueError
-        `axis` names a dimension twice, or `out` is read-only or has another shape.
-    {ptp: DeviceError}
+        `axis` names a dimension twice, or `out` has another shape or is read-only.
+
+    {ptp: Parameters, Raises}
 
     See Also
     --------
@@ -296,7 +291,6 @@ def softmax(x, /, axis=None, *, out=None):
 
     Parameters
     ----------
-    {logsumexp: x}
     axis : int or sequence of int, optional
         Dimensions whose elements sum to 1; None means all of them.
     out : array_like, optional
@@ -308,11 +302,9 @@ def softmax(x, /, axis=None, *, out=None):
         Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, `get_default_dtype` of narrower ones and
         bool. `out`, when it is given.
 
-    {logsumexp: Raises}
+    {logsumexp: Parameters, Raises}
 
-    See Also
-    --------
-    log_softmax : The logarithm of this.
+    {See Also: log_softmax}
 
     Notes
     -----
@@ -337,16 +329,12 @@ def log_softmax(x, /, axis=None, *, out=None):
 
     Parameters
     ----------
-    {logsumexp: x}
     axis : int or sequence of int, optional
         Dimensions whose exponentials sum to 1; None means all of them.
-    {softmax: out}
 
-    {softmax: Returns, Raises}
+    {softmax: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    softmax : The exponential of this.
+    {See Also: softmax}
 
     {Notes: SciPy: ``scipy.special.log_softmax``. Computed as `logsumexp` is.}
 

@@ -67,10 +67,7 @@ def add_at(x, indices, values, /):
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    maximum_at : Maximum instead of a sum.
-    minimum_at : Minimum instead.
+    {See Also: maximum_at, minimum_at}
 
     Examples
     --------
@@ -85,25 +82,19 @@ def maximum_at(x, indices, values, /):
 
     Parameters
     ----------
-    {add_at: x}
     indices : index
         Key as in ``x[...]``.
     values : array_like or number
         Broadcast to the shape of ``x[indices]`` and converted to the dtype of `x`. NaN wins.
 
-    {add_at: Returns}
+    {add_at: Parameters, Returns, Raises}
 
     Raises
     ------
-    {add_at: IndexError, ValueError}
     TypeError
         `x` has a dtype without order.
-    {add_at: OverflowError, DeviceError}
 
-    See Also
-    --------
-    minimum_at : Minimum instead.
-    add_at : Sum instead.
+    {See Also: minimum_at, add_at}
 
     Examples
     --------
@@ -118,10 +109,7 @@ def minimum_at(x, indices, values, /):
 
     {maximum_at: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    maximum_at : Maximum instead of a sum.
-    add_at : Sum instead.
+    {See Also: maximum_at, add_at}
 
     Examples
     --------
@@ -184,11 +172,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
         An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
     {add_at: DeviceError}
 
-    See Also
-    --------
-    take_along_axis : Select elements by one index for each.
-
-    {Notes: Array API 2025.12: ``take``.}
+    {See Also: take_along_axis}
 
     Examples
     --------
@@ -223,12 +207,10 @@ def take_along_axis(x, indices, /, axis=-1, *, out=None):
 
     Parameters
     ----------
-    {take: x}
     indices : array_like of int
         Positions, with as many dimensions as `x`, which broadcast except for `axis`. Negative ones count from the end.
     axis : int or None, default -1
         Dimension to index. None indexes the elements of `x` in C order, by one dimension of positions.
-    {take: out}
 
     Returns
     -------
@@ -237,17 +219,13 @@ def take_along_axis(x, indices, /, axis=-1, *, out=None):
 
     Raises
     ------
-    {take: IndexError}
     ValueError
         The numbers of dimensions differ, the other dimensions do not broadcast, or `out` has another shape or is
         read-only.
-    {take: TypeError, DeviceError}
 
-    See Also
-    --------
-    take : Select elements at positions along an axis.
+    {take: Parameters, Raises}
 
-    {Notes: Array API 2025.12: ``take_along_axis``.}
+    {See Also: take}
 
     Examples
     --------
@@ -264,9 +242,7 @@ def take_along_axis(x, indices, /, axis=-1, *, out=None):
 def nonzero(x, /):
     """Return where elements differ from 0, as one tensor of indices for each dimension, in C order.
 
-    Parameters
-    ----------
-    {take: x}
+    {take: Parameters}
 
     Returns
     -------

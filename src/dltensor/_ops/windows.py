@@ -63,17 +63,13 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
     ----------
     start, stop : float
         The first and the last number, of one sign.
-    {logspace: num}
     endpoint : bool, default True
         Whether `stop` is the last number.
-    dtype : dtype_like, optional
-        Dtype of the result; by default `get_default_dtype`.
 
-    {logspace: Returns}
+    {logspace: Parameters, Returns, Raises}
 
     Raises
     ------
-    {logspace: TypeError}
     ValueError
         `num` is negative, or the numbers are 0 or differ in sign.
 
@@ -173,8 +169,6 @@ def bartlett(m, /):
     """Return the triangular window that is 0 at both ends.
 
     {hanning: Parameters, Returns, Raises}
-
-    {Notes: NumPy: ``numpy.bartlett``.}
 
     Examples
     --------
