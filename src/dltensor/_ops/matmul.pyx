@@ -26,10 +26,10 @@ cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
     bint use_blas "dlt::set_blas"(const char*)
     bint has_blas()
+    const int64_t least_blas_work
 
 cdef enum:
     KEEP_GIL_WORK = 1 << 17     # multiplications; fewer take less time than releasing the GIL is worth
-    SMALL_WORK = 1 << 18        # fewer are done without any BLAS, as blas.cc has it
     SMALL_SIDE = 128            # rows and columns; more are not worth a look whether they are small
 
 
@@ -122,7 +122,7 @@ cdef int _check_reproducible(const LaunchContext& launch, int64_t work, int type
         return 0
     if launch.stream != NULL:
         return refuse_library(func, "cuBLAS", "pass tensors on the CPU")
-    if work >= SMALL_WORK and has_blas():
+    if work >= least_blas_work and has_blas():
         return refuse_library(func, "OpenBLAS", "call dl.set_blas(None) before")
     return 0
 
@@ -145,7 +145,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
         work *= c.shape[i]
     work *= a.shape[a.ndim - 1]
     engine = engine_at(device, &launch, func)
-    if work >= SMALL_WORK and launch.stream == NULL:
+    if work >= least_blas_work and launch.stream == NULL:
         _find_blas(func)
     _check_reproducible(launch, work, left.type, func)
     _owners = None

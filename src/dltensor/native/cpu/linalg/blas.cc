@@ -27,9 +27,6 @@ struct Blas {
   void (*zgemm)(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
 };
 
-// Multiplications from which a call of the BLAS pays.
-constexpr int64_t least_work = 1 << 18;
-
 Blas found;
 std::atomic<const Blas*> in_use{nullptr};
 
@@ -134,7 +131,7 @@ bool set_blas(const char* path) noexcept {
 
 bool prefers_blas(const Product& p) noexcept {
   const bool is_float = type_table[p.type].kind == Kind::real || type_table[p.type].kind == Kind::complex;
-  return is_float && p.work() >= least_work && has_blas();
+  return is_float && p.work() >= least_blas_work && has_blas();
 }
 
 bool multiply_blas(const Product& p) noexcept {

@@ -18,6 +18,9 @@ DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, con
 // dimensions differ.
 DLT_API bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept;
 
+// Multiplications from which a call of a BLAS pays.
+constexpr int64_t least_blas_work = 1 << 18;
+
 // Loads a BLAS with the C interface and 32-bit integers for larger products of floats. False when the library or a
 // function is missing; with `path` null the BLAS is no longer used but stays loaded.
 DLT_API bool set_blas(const char* path) noexcept;
