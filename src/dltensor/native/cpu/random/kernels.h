@@ -15,10 +15,4 @@ struct RandomKernels {
   draw_t draws[distribution_count][computed_types];  // null where a distribution has no values of that dtype
 };
 
-#if defined(DLT_LEVEL)
-namespace DLT_LEVEL {
-void fill_samples(RandomKernels* kernels);
-}
-#endif
-
 }  // namespace dlt

@@ -54,6 +54,7 @@ void fill_scans(ScanKernels* kernels);
 void fill_sorts(SortKernels* kernels);
 void fill_column_sorts(SortKernels* kernels);
 void fill_random(RandomKernels* kernels);
+void fill_samples(RandomKernels* kernels);
 void fill_small_matrices(LinalgKernels* kernels);
 void fill_factors(LinalgKernels* kernels);
 void fill_wide(ElementwiseKernels* kernels);  // over what others have filled
