@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties of the types that are computed in, the C library's functions by overload, signs, and exact sums of two numbers: what
 // bodies of operations, reductions and scans share. For g++ and NVRTC.
-#ifndef DLTENSOR_ARITHMETIC_H_
-#define DLTENSOR_ARITHMETIC_H_
-
+#pragma once
 #if !defined(__CUDACC_RTC__)
 #include <math.h>
 #endif
@@ -127,5 +125,3 @@ DLT_FN float fused(float a, float b, float c) {
 DLT_FN double fused(double a, double b, double c) { return ::fma(a, b, c); }
 
 }  // namespace dlt
-
-#endif  // DLTENSOR_ARITHMETIC_H_

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One element of one type as one of another, in every mode of cast(). For g++ and NVRTC; no loops, no arrays.
-#ifndef DLTENSOR_CASTS_H_
-#define DLTENSOR_CASTS_H_
-
+#pragma once
 #include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
@@ -79,5 +77,3 @@ DLT_FN To convert(From from) {
 }
 
 }  // namespace dlt
-
-#endif  // DLTENSOR_CASTS_H_

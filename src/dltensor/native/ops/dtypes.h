@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every element type, once. A new type is one row: constants, names, formats, switches, kernels * and
  * tests are generated from it. No types are defined here; the C++ ones are in floats.h. */
-#ifndef DLTENSOR_DTYPES_H_
-#define DLTENSOR_DTYPES_H_
+#pragma once
 
 /* The buffer protocol's character for a 64-bit integer: NumPy writes "l" where long has 64 bits. */
 #if defined(__LP64__)
@@ -56,5 +55,3 @@
 /* clang-format on */
 
 #define DLT_DTYPES(X) DLT_COMPUTED_DTYPES(X) DLT_STORAGE_DTYPES(X)
-
-#endif /* DLTENSOR_DTYPES_H_ */

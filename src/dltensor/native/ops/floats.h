@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ types named in dtypes.h and their exact conversions: one element at a time, no arrays, no arithmetic.
 // Read by g++ for the CPU and by NVRTC for CUDA, so there are no standard headers beyond the integer names.
-#ifndef DLTENSOR_FLOATS_H_
-#define DLTENSOR_FLOATS_H_
-
+#pragma once
 #if defined(__CUDACC_RTC__)
 #define DLT_FN __device__ __forceinline__
 typedef signed char int8_t;
@@ -303,5 +301,3 @@ DLT_FN T small_int_from(int32_t value) {
 }
 
 }  // namespace dlt
-
-#endif  // DLTENSOR_FLOATS_H_

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers that clamp, and integers of 64 bits on their way to a float: for g++ and NVRTC. No floats' layouts here.
-#ifndef DLTENSOR_INTEGERS_H_
-#define DLTENSOR_INTEGERS_H_
-
+#pragma once
 #include "native/ops/floats.h"
 
 namespace dlt {
@@ -82,5 +80,3 @@ DLT_FN double to_odd(int64_t value) {
   X(int8_t, int8) X(int16_t, int16) X(int32_t, int32) X(int64_t, int64) \
   X(uint8_t, uint8) X(uint16_t, uint16) X(uint32_t, uint32) X(uint64_t, uint64)
 // clang-format on
-
-#endif  // DLTENSOR_INTEGERS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of element that a row of operations or reductions takes, as bits; read by the preprocessor alone, too.
-#ifndef DLTENSOR_KINDS_H_
-#define DLTENSOR_KINDS_H_
+#pragma once
 
 #define DLT_BOOLEANS 1
 #define DLT_INTEGERS 2
@@ -13,5 +12,3 @@
 #define DLT_REALS (DLT_INTEGERS | DLT_FLOATS)
 #define DLT_BITS (DLT_BOOLEANS | DLT_INTEGERS)
 #define DLT_FLOATING (DLT_FLOATS | DLT_COMPLEXES)
-
-#endif  // DLTENSOR_KINDS_H_

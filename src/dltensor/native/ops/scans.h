@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order in which running sums and products of floats are computed, for g++ and NVRTC: blocks, groups, and what lies before.
-#ifndef DLTENSOR_SCANS_H_
-#define DLTENSOR_SCANS_H_
-
+#pragma once
 #include "native/ops/elementwise/bodies.h"
 
 namespace dlt::scans {
@@ -30,5 +28,3 @@ struct Before {
 };
 
 }  // namespace dlt::scans
-
-#endif  // DLTENSOR_SCANS_H_

@@ -2,9 +2,7 @@
 // Complex functions from the real ones: the principal values and branch cuts of C99, signs of zero included. Accurate to the last
 // digits; where |z| is near the ends of the exponent range some lose them. W. Kahan, "Branch cuts for complex elementary functions",
 // 1987.
-#ifndef DLTENSOR_ELEMENTARY_COMPLEX_H_
-#define DLTENSOR_ELEMENTARY_COMPLEX_H_
-
+#pragma once
 #include "native/ops/elementary/numbers.h"
 
 namespace dlt::principal {
@@ -266,5 +264,3 @@ DLT_FN C<F> log10(C<F> z) {
 }
 
 }  // namespace dlt::principal
-
-#endif  // DLTENSOR_ELEMENTARY_COMPLEX_H_

@@ -8,9 +8,7 @@
 // few bits that its product with k is exact); a polynomial gives e^r, and every sum that rounds is kept as a number and its
 // error until the last one. exp, exp2 and cosh of floats take sixteenths of powers of two from a table; tanh is all by table.
 // Arguments so small that products would be subnormal (slow on some processors) are replaced by one with the same result.
-#ifndef DLTENSOR_ELEMENTARY_EXPONENTIALS_H_
-#define DLTENSOR_ELEMENTARY_EXPONENTIALS_H_
-
+#pragma once
 #include "native/ops/elementary/machine.h"
 
 namespace dlt::elementary {
@@ -432,5 +430,3 @@ DLT_FN typename M::Float sigmoid(typename M::Float x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_EXPONENTIALS_H_

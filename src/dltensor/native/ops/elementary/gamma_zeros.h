@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The logarithm of the gamma function where it crosses 0 between its poles: tools/gamma_zeros.py computes the table.
-#ifndef DLTENSOR_ELEMENTARY_GAMMA_ZEROS_H_
-#define DLTENSOR_ELEMENTARY_GAMMA_ZEROS_H_
-
+#pragma once
 #include "native/ops/elementary/machine.h"
 
 namespace dlt::elementary {
@@ -155,5 +153,3 @@ DLT_FN double gammaln_near_zero(double x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_GAMMA_ZEROS_H_

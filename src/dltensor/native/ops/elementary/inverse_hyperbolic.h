@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // asinh, acosh and atanh: logarithms of pairs in float64; float32 through doubles, within about 2^-35 before the last rounding.
-#ifndef DLTENSOR_ELEMENTARY_INVERSE_HYPERBOLIC_H_
-#define DLTENSOR_ELEMENTARY_INVERSE_HYPERBOLIC_H_
-
+#pragma once
 #include "native/ops/elementary/logarithms.h"
 
 namespace dlt::elementary {
@@ -122,5 +120,3 @@ DLT_FN typename M::Float atanh(typename M::Float x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_INVERSE_HYPERBOLIC_H_

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inverses of sine, cosine and tangent.
-#ifndef DLTENSOR_ELEMENTARY_INVERSE_TRIGONOMETRY_H_
-#define DLTENSOR_ELEMENTARY_INVERSE_TRIGONOMETRY_H_
-
+#pragma once
 #include "native/ops/elementary/machine.h"
 
 namespace dlt::elementary {
@@ -171,5 +169,3 @@ DLT_FN typename M::Float atan2(typename M::Float y, typename M::Float x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_INVERSE_TRIGONOMETRY_H_

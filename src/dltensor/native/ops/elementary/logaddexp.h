@@ -2,9 +2,7 @@
 // logaddexp(a, b) = log(e^a + e^b): the larger argument plus log1p of the exponential of the distance, all as pairs, within
 // 2^-58. Where the two terms nearly cancel (results near 0), e^a + e^b - 1 is computed in triples of doubles and its log1p
 // taken.
-#ifndef DLTENSOR_ELEMENTARY_LOGADDEXP_H_
-#define DLTENSOR_ELEMENTARY_LOGADDEXP_H_
-
+#pragma once
 #include "native/ops/elementary/logarithms.h"
 
 namespace dlt::elementary {
@@ -182,5 +180,3 @@ DLT_FN typename M::Float logaddexp(typename M::Float a, typename M::Float b) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_LOGADDEXP_H_

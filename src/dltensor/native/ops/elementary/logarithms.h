@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // log, log1p, log2 and log10. Every argument is 2^k m, and k ln 2 + log m is put together as a number and its rest, so that
 // only the last rounding counts: errors are the largest ones measured.
-#ifndef DLTENSOR_ELEMENTARY_LOGARITHMS_H_
-#define DLTENSOR_ELEMENTARY_LOGARITHMS_H_
-
+#pragma once
 #include "native/ops/elementary/machine.h"
 
 namespace dlt::elementary {
@@ -203,5 +201,3 @@ DLT_FN typename M::Float log10(typename M::Float x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_LOGARITHMS_H_

@@ -4,9 +4,7 @@
 // every width, instruction set and device. For g++ and NVRTC with --fmad=false.
 //
 // A machine M has the types M::Float, M::Int and M::Mask, which `m ? a : b` selects by, and M::Number, the type of one element.
-#ifndef DLTENSOR_ELEMENTARY_MACHINE_H_
-#define DLTENSOR_ELEMENTARY_MACHINE_H_
-
+#pragma once
 #include "native/ops/arithmetic.h"
 
 #if !defined(__CUDACC_RTC__)
@@ -460,5 +458,3 @@ DLT_FN typename M::Float scaled(typename M::Float p, typename M::Float k) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_MACHINE_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elementary functions of one number, as functions that are called: complex functions, and kernels that compute one element at a
 // time, use several of them.
-#ifndef DLTENSOR_ELEMENTARY_NUMBERS_H_
-#define DLTENSOR_ELEMENTARY_NUMBERS_H_
-
+#pragma once
 #include "native/ops/elementary/exponentials.h"
 #include "native/ops/elementary/inverse_hyperbolic.h"
 #include "native/ops/elementary/inverse_trigonometry.h"
@@ -35,5 +33,3 @@ DLT_ELEMENTARY_OPS(DLT_NUMBER)
 #undef DLT_NUMBER_2
 
 }  // namespace dlt::numbers
-
-#endif  // DLTENSOR_ELEMENTARY_NUMBERS_H_

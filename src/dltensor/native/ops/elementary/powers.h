@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Powers, the length of a vector of two parts, and the cube root.
-#ifndef DLTENSOR_ELEMENTARY_POWERS_H_
-#define DLTENSOR_ELEMENTARY_POWERS_H_
-
+#pragma once
 #include "native/ops/elementary/machine.h"
 
 namespace dlt::elementary {
@@ -300,5 +298,3 @@ DLT_FN typename M::Float cbrt(typename M::Float x0) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_POWERS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of ops.h that ops/elementary computes; read by the preprocessor alone, too.
-#ifndef DLTENSOR_ELEMENTARY_ROWS_H_
-#define DLTENSOR_ELEMENTARY_ROWS_H_
+#pragma once
 
 // Functions of one operand that complex numbers have too, those of real numbers alone, and all. Row: name, operands.
 // clang-format off
@@ -12,5 +11,3 @@
 #define DLT_ELEMENTARY_OPS(X)                                                                                         \
   DLT_ELEMENTARY_UNARY_OPS(X) DLT_ELEMENTARY_REAL_OPS(X) X(atan2, 2) X(hypot, 2) X(logaddexp, 2) X(pow, 2)
 // clang-format on
-
-#endif  // DLTENSOR_ELEMENTARY_ROWS_H_

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error function, its complement and the logarithm of the gamma function.
-#ifndef DLTENSOR_ELEMENTARY_SPECIAL_H_
-#define DLTENSOR_ELEMENTARY_SPECIAL_H_
-
+#pragma once
 #include "native/ops/elementary/gamma_zeros.h"
 #include "native/ops/elementary/powers.h"
 
@@ -297,5 +295,3 @@ DLT_FN typename M::Float gammaln(typename M::Float x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_SPECIAL_H_

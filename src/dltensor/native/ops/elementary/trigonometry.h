@@ -4,9 +4,7 @@
 // The reduction x = k pi/2 + r, |r| at most about pi/4, takes away pi/2 in three parts (Cody and Waite): the first has all
 // bits, so that x - k p1 is exact with a fused multiply-add; the second is so short that k p2 is exact; the third gives what is
 // left. Numbers for which k is too long for that take Payne and Hanek's reduction, all lanes at once.
-#ifndef DLTENSOR_ELEMENTARY_TRIGONOMETRY_H_
-#define DLTENSOR_ELEMENTARY_TRIGONOMETRY_H_
-
+#pragma once
 #include "native/ops/elementary/machine.h"
 
 namespace dlt::elementary {
@@ -399,5 +397,3 @@ DLT_FN typename M::Float sinc(typename M::Float x) {
 }
 
 }  // namespace dlt::elementary
-
-#endif  // DLTENSOR_ELEMENTARY_TRIGONOMETRY_H_

@@ -2,9 +2,7 @@
 // One body per row of ops.h, on one element of the dtype that is computed in: bool, integers, float, double, complex.
 // float16 and bfloat16 are computed as float and rounded once. No undefined behaviour and no dependence on compiler
 // options: no signed overflow, no integer division by zero, no contraction.
-#ifndef DLTENSOR_BODIES_H_
-#define DLTENSOR_BODIES_H_
-
+#pragma once
 #include "native/ops/elementary/complex.h"
 
 namespace dlt {
@@ -406,5 +404,3 @@ DLT_FN small_float<S, E, M, B, P> nextafter(small_float<S, E, M, B, P> a, small_
 }  // namespace dlt
 
 #include "native/ops/elementwise/functions.h"
-
-#endif  // DLTENSOR_BODIES_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bodies of exp, log, sin and similar functions, real and complex, from ops/elementary: within 1 ULP where they are real, and
 // the same bits on every machine.
-#ifndef DLTENSOR_FUNCTIONS_H_
-#define DLTENSOR_FUNCTIONS_H_
-
+#pragma once
 #include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
@@ -150,5 +148,3 @@ DLT_FN T logaddexp(T a, T b) {
 
 }  // namespace ops
 }  // namespace dlt
-
-#endif  // DLTENSOR_FUNCTIONS_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All element-wise operations: one row each, and one body in bodies.h, read by g++ (CPU loops), by NVRTC (CUDA
 // kernels) and by the preprocessor alone (names, documentation, tests). No arrays, no casts between element types.
-#ifndef DLTENSOR_OPS_H_
-#define DLTENSOR_OPS_H_
-
+#pragma once
 #include "native/ops/kinds.h"
 
 // For a float function without booleans or integers the caller converts them to the default dtype; compute_type() is in
@@ -125,5 +123,3 @@
   X(eq, equal, 0)        \
   X(ne, not_equal, 0)
 // clang-format on
-
-#endif  // DLTENSOR_OPS_H_

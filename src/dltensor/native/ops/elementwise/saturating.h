@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bodies behind saturate=True: the exact result, rounded half to even, clamped to the dtype. Floats are as always.
-#ifndef DLTENSOR_SATURATING_H_
-#define DLTENSOR_SATURATING_H_
-
+#pragma once
 #include "native/ops/elementwise/bodies.h"
 
 namespace dlt {
@@ -205,5 +203,3 @@ DLT_FN C fma_real(T a, double s, C c) {
 
 }  // namespace saturated
 }  // namespace dlt
-
-#endif  // DLTENSOR_SATURATING_H_

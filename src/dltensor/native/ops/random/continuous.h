@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real values of distributions with one or two parameters: transforms of one block, and attempts at gamma values.
-#ifndef DLTENSOR_RANDOM_CONTINUOUS_H_
-#define DLTENSOR_RANDOM_CONTINUOUS_H_
-
+#pragma once
 #include "native/ops/random/words.h"
 
 namespace dlt::sampled {
@@ -113,5 +111,3 @@ DLT_FN typename M::Float beta_value(typename M::Float first, typename M::Float s
 }
 
 }  // namespace dlt::sampled
-
-#endif  // DLTENSOR_RANDOM_CONTINUOUS_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Poisson and binomial values, as doubles: by inversion where few are expected, else by transformed rejection (Hormann, 1993).
 // Probabilities are those of Loader, "Fast and accurate computation of binomial probabilities", 2000.
-#ifndef DLTENSOR_RANDOM_COUNTS_H_
-#define DLTENSOR_RANDOM_COUNTS_H_
-
+#pragma once
 #include "native/ops/random/words.h"
 
 namespace dlt::sampled {
@@ -248,5 +246,3 @@ struct counted {
 };
 
 }  // namespace dlt::sampled
-
-#endif  // DLTENSOR_RANDOM_COUNTS_H_

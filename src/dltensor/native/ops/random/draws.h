@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of distributions: words of philox.h to one value, for g++ and NVRTC. No loops here.
-#ifndef DLTENSOR_DRAWS_H_
-#define DLTENSOR_DRAWS_H_
-
+#pragma once
 #include "native/ops/arithmetic.h"
 #include "native/ops/random/philox.h"
 #include "native/ops/random/rows.h"
@@ -102,5 +100,3 @@ DLT_FN T wide_integer(const uint32_t* w, const Draw& draw, uint64_t position) {
 
 }  // namespace drawn
 }  // namespace dlt
-
-#endif  // DLTENSOR_DRAWS_H_

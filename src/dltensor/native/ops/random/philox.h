@@ -2,9 +2,7 @@
 // Random numbers by counter: the Philox 4x32-10 function of Salmon, Moraes, Dror and Shaw (SC11), and what its words become.
 // For g++ and NVRTC; one block or one value at a time, no state and no arrays of the caller. Only +, -, *, / and sqrt are
 // used, each rounded once and never contracted, so that every device computes the same bits.
-#ifndef DLTENSOR_PHILOX_H_
-#define DLTENSOR_PHILOX_H_
-
+#pragma once
 #include "native/ops/floats.h"
 
 namespace dlt::philox {
@@ -184,5 +182,3 @@ DLT_FN uint64_t below64(const Sequence& s, uint64_t position, uint64_t bits, uin
 }
 
 }  // namespace dlt::philox
-
-#endif  // DLTENSOR_PHILOX_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The distributions with parameters for each value; read by the preprocessor alone, too. Their values are computed by
 // ops/random/continuous.h and ops/random/counts.h.
-#ifndef DLTENSOR_RANDOM_ROWS_H_
-#define DLTENSOR_RANDOM_ROWS_H_
+#pragma once
 
 // Row: name; result, of real numbers or counts (int64); blocks of words that a value takes; two parameters, each with its domain.
 // The second parameter of multinomial is the share of each outcome in what the outcomes before it leave; it takes a block for
@@ -22,5 +21,3 @@
   X(poisson, counts, 1, lam, at_least_0, none, no_parameter)           \
   X(rayleigh, reals, 1, scale, at_least_0, none, no_parameter)         \
   X(weibull, reals, 1, a, positive, none, no_parameter)
-
-#endif  // DLTENSOR_RANDOM_ROWS_H_

@@ -3,9 +3,7 @@
 //
 // The first attempt reads the block of the value itself, attempt k the block whose number is the position of the value's first word
 // and whose highest byte is k, as rejected words of integers do. So value i is a function of the sequence and its position.
-#ifndef DLTENSOR_SAMPLES_H_
-#define DLTENSOR_SAMPLES_H_
-
+#pragma once
 #include "native/ops/random/continuous.h"
 #include "native/ops/random/counts.h"
 #include "native/ops/random/draws.h"
@@ -79,5 +77,3 @@ DLT_FN double value_of(const philox::Sequence& s, uint64_t position, double a, d
 }
 
 }  // namespace dlt::sampled
-
-#endif  // DLTENSOR_SAMPLES_H_

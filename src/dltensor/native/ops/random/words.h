@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uniform, normal and exponential numbers of one block of words, for a machine of doubles (ops/elementary/machine.h).
-#ifndef DLTENSOR_RANDOM_WORDS_H_
-#define DLTENSOR_RANDOM_WORDS_H_
-
+#pragma once
 #include "native/ops/elementary/exponentials.h"
 #include "native/ops/elementary/logarithms.h"
 #include "native/ops/elementary/special.h"
@@ -72,5 +70,3 @@ DLT_FN typename M::Float rounded_down(typename M::Float x) {
 }
 
 }  // namespace dlt::sampled
-
-#endif  // DLTENSOR_RANDOM_WORDS_H_

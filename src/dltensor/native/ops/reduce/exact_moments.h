@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends of exact sums of elements and of their squares: variances and standard deviations, rounded once. For g++ and NVRTC;
 // no arrays of the caller are read here.
-#ifndef DLTENSOR_EXACT_MOMENTS_H_
-#define DLTENSOR_EXACT_MOMENTS_H_
-
+#pragma once
 #include "native/ops/reduce/exact_sums.h"
 
 namespace dlt::exact_sums {
@@ -228,5 +226,3 @@ DLT_FN R integer_moments(const uint64_t* sums, uint64_t count, double correction
 }
 
 }  // namespace dlt::exact_sums
-
-#endif  // DLTENSOR_EXACT_MOMENTS_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of floats that are exact until they are rounded once: two words and a bound on what they lack, and behind them an
 // integer as wide as float64's whole range. For g++ and NVRTC; no arrays of the caller are read here.
-#ifndef DLTENSOR_EXACT_SUMS_H_
-#define DLTENSOR_EXACT_SUMS_H_
-
+#pragma once
 #include "native/ops/elementwise/bodies.h"
 
 // Long functions that are called seldom: on a device a call costs less than their copies.
@@ -370,5 +368,3 @@ DLT_FN R round_accumulator(Accumulator* a, uint64_t count) {
 }
 
 }  // namespace dlt::exact_sums
-
-#endif  // DLTENSOR_EXACT_SUMS_H_

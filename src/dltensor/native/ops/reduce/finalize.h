@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of the ends of var and std that the CPU and CUDA kernels share: deviations, and the range in which two words decide.
 // For g++ and NVRTC; no arrays are read here.
-#ifndef DLTENSOR_FINALIZE_H_
-#define DLTENSOR_FINALIZE_H_
-
+#pragma once
 #include "native/ops/reduce/exact_moments.h"
 
 namespace dlt::exact_sums {
@@ -39,5 +37,3 @@ DLT_FN int scale_exponent(double largest) {
 }
 
 }  // namespace dlt::exact_sums
-
-#endif  // DLTENSOR_FINALIZE_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bodies of the reductions of rows.h, for g++ and NVRTC. A body says how the state of one result starts, takes an element,
 // joins another state and ends. Exact sums of floats are in exact_sums.h.
-#ifndef DLTENSOR_REDUCTIONS_H_
-#define DLTENSOR_REDUCTIONS_H_
-
+#pragma once
 #include "native/ops/elementwise/bodies.h"
 #include "native/ops/reduce/rows.h"
 
@@ -357,5 +355,3 @@ struct saturated_products {
 };
 
 }  // namespace dlt::reductions
-
-#endif  // DLTENSOR_REDUCTIONS_H_

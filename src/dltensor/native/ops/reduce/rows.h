@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every reduction: one row each, read by g++, NVRTC and the preprocessor alike. Bodies are in reductions.h.
-#ifndef DLTENSOR_REDUCE_ROWS_H_
-#define DLTENSOR_REDUCE_ROWS_H_
-
+#pragma once
 #include "native/ops/kinds.h"
 
 // Keyword parameters that a row has beside axis, keepdims and out.
@@ -50,5 +48,3 @@
   X(sums, 0) X(wide_sums, 0) X(products, 1) X(saturated_products, 0) X(largest, 0) X(smallest, 0) X(every, 0)         \
   X(some, 0) X(nonzero, 0) X(first_largest, 1) X(first_smallest, 1) X(moments, 0) X(wide_moments, 0) X(deviations, 0)
 // clang-format on
-
-#endif  // DLTENSOR_REDUCE_ROWS_H_
