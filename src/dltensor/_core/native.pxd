@@ -71,7 +71,6 @@ cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:
         int bytes
     const TypeRow type_table[1]
     int computed_types
-    int type_count
     int type_bool, type_int64, type_uint8, type_uint64, type_float16, type_bfloat16, type_float32, type_float64
     int type_complex64, type_complex128
     int find_type(DLDataType) noexcept

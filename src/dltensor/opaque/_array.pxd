@@ -8,7 +8,6 @@ from .._core.types cimport DLDataType, DLDevice, DLManagedTensorVersioned, DLPac
 
 
 cdef extern from "dltensor/array.h" nogil:
-    int DLT_ARRAY_MAX_NDIM
     int DLT_SUCCESS, DLT_BUFFER_SIZE_ERROR, DLT_CALLBACK_ERROR, DLT_INTERNAL_ERROR
     ctypedef struct dlt_data_movement_t:
         uintptr_t sample_in
@@ -48,7 +47,6 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
         const Host* host
         void* owner
         void (*release_owner)(void*) noexcept nogil
-    const Host* own_host() noexcept
     const Host* host_with(const dlt_host_t&) noexcept
     int known_hosts(const Host**) noexcept  # an array of most_hosts
     const Origin* origin_named(const char*) noexcept
