@@ -210,6 +210,16 @@ def test_related_functions_are_described_by_their_summaries(tmp_path):
         filled(tmp_path, methods.replace("put, give", "gone"), **others)
 
 
+def test_a_function_of_a_row_is_described_by_the_summary_of_the_row(tmp_path):
+    header = tmp_path / tool.ROWS[0]
+    header.parent.mkdir(parents=True)
+    header.write_text(
+        '#define ROWS(X) \\\n  X(add, 2, "+", "a + b", "Add.") \\\n  X(sub, 2, \\\n    "-", "Subtract; wrap.")\n'
+    )
+    text = filled(tmp_path, 'def f(x):\n    """Do.\n\n    {See Also: sub, add}\n    """\n')
+    assert docstring(text, "f") == "Do.\n\nSee Also\n--------\nsub : Subtract; wrap.\nadd : Add."
+
+
 def test_counterparts_are_named_in_the_notes_before_the_example(tmp_path):
     (tmp_path / "ops").mkdir()
     (tmp_path / tool.COUNTERPARTS).write_text(

@@ -17,7 +17,7 @@ A line of a docstring that is a reference in braces stands for text of another d
     a section "Notes" of this line
 ``{See Also: sort, convert.empty}``
     a section "See Also" of these functions with their summaries: members of the same class, functions of the same
-    file, or of any other
+    file, rows of the tables of the engine, or functions of any other file
 
 The name is that of a function or a class, or ``Class.method``, of the same file; that of another file comes after the
 name of the file: ``{sort.sort}``. Where a method copies from a function, the first parameter is left out and becomes
@@ -48,6 +48,7 @@ CIMPORT = re.compile(r"^from (\.+)([\w.]*) cimport \(?([^)\n]*(?:\n +[^)\n]*)*)"
 INCLUDE = re.compile(r'^include "([^"]+)"', re.M)
 ORDER = ("", "Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "Examples")
 COUNTERPARTS = "counterparts.toml"
+ROWS = ("native/ops/elementwise/ops.h", "native/ops/reduce/rows.h")  # a row ends with the summary of its function
 SIGNATURE_END = r"\n--\n\n"  # of a class, in the source of its docstring
 
 
@@ -99,8 +100,9 @@ class Package:
         files = [path for kind in ("*.py", "*.pyx") for path in folder.rglob(kind)]
         self.texts = {path.resolve(): path.read_text() for path in sorted(files)}
         self.read = {}
-        self.table = folder / COUNTERPARTS
-        self.counterparts = counterparts(tomllib.loads(self.table.read_text())) if self.table.exists() else {}
+        tables = [folder / name for name in (COUNTERPARTS, *ROWS)]
+        self.tables = [path for path in tables if path.exists()]  # what docstrings depend on beside one another
+        self.counterparts = counterparts(tomllib.loads(tables[0].read_text())) if tables[0] in self.tables else {}
 
     def names(self, path):
         """Return the docstrings of a file by name."""
@@ -123,6 +125,10 @@ class Package:
         member = f"{docstring.name.rpartition('.')[0]}.{name}"
         found = next((self.names(path)[one] for one in (member, name) if one in self.names(path)), None)
         if found is None:
+            row = re.compile(rf'X\({name},(?:[^"]|"[^"]*")*?"([^"]*)"\)')
+            rows = filter(None, (row.search(table.read_text()) for table in self.tables if table.suffix == ".h"))
+            if summary := next(rows, None):
+                return f"{name} : {summary[1]}"
             definition = re.compile(rf"^(?:def|(?:cdef )?class) {name}\b", re.M)
             files = [file for file, text in self.texts.items() if definition.search(text)]
             found, _ = self.find(f"{files[0].stem}.{name}" if len(files) == 1 else name, path)
@@ -362,7 +368,7 @@ def main():
         if not target.exists() or target.read_text() != new or target.stat().st_mtime_ns < changed:
             target.write_text(new)
     if options.depfile:
-        sources = [str(path).replace(" ", "\\ ") for path in (package.table, *package.read, *sorted(declared))]
+        sources = [str(path).replace(" ", "\\ ") for path in (*package.tables, *package.read, *sorted(declared))]
         options.depfile.write_text(f"{options.output / options.sources[0].name}: {' '.join(sources)}\n")
 
 

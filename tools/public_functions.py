@@ -120,7 +120,7 @@ def main():
         table += "".join(rows(module_of(Path(file)), definitions(text, names.split(","), file)))
     write(options.output / TABLE, table + "}\n")
     if options.depfile:
-        sources = [str(path).replace(" ", "\\ ") for path in (package.table, *package.read)]
+        sources = [str(path).replace(" ", "\\ ") for path in (*package.tables, *package.read)]
         options.depfile.write_text(f"{options.output / TABLE}: {' '.join(sources)}\n")
 
 
