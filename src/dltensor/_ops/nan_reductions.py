@@ -38,9 +38,7 @@ def nansum(x, /, axis=None, *, dtype=None, keepdims=False, out=None):
 
     {statistics.logsumexp: Parameters, Raises}
 
-    See Also
-    --------
-    sum : NaN where there is one.
+    {See Also: sum}
 
     Examples
     --------
@@ -74,9 +72,7 @@ def nanmean(x, /, axis=None, *, keepdims=False, out=None, dtype=None):
         `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
     {nansum: IndexError, ValueError, DeviceError}
 
-    See Also
-    --------
-    mean : NaN where there is one.
+    {See Also: mean}
 
     Examples
     --------
@@ -105,9 +101,7 @@ def nanvar(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
 
     {nanmean: Parameters, Raises}
 
-    See Also
-    --------
-    var : NaN where there is one.
+    {See Also: var}
 
     Examples
     --------
@@ -124,9 +118,7 @@ def nanstd(x, /, axis=None, *, correction=0.0, keepdims=False, out=None, dtype=N
 
     {nanvar: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    std : NaN where there is one.
+    {See Also: std}
 
     Examples
     --------
@@ -153,9 +145,7 @@ def nanmax(x, /, axis=None, *, keepdims=False, out=None):
 
     {statistics.ptp: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    max : NaN where there is one.
+    {See Also: max}
 
     Examples
     --------
@@ -172,9 +162,7 @@ def nanmin(x, /, axis=None, *, keepdims=False, out=None):
 
     {nanmax: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    min : NaN where there is one.
+    {See Also: min}
 
     Examples
     --------

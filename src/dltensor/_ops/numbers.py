@@ -121,9 +121,7 @@ def fmax(x1, x2, /):
 
     {heaviside: Parameters, Raises}
 
-    See Also
-    --------
-    maximum : The same with NaN where one is.
+    {See Also: maximum}
 
     Examples
     --------
@@ -138,9 +136,7 @@ def fmin(x1, x2, /):
 
     {fmax: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    minimum : The same with NaN where one is.
+    {See Also: minimum}
 
     Examples
     --------
@@ -155,9 +151,7 @@ def fmod(x1, x2, /):
 
     {fmax: Parameters, Returns, Raises}
 
-    See Also
-    --------
-    remainder : The remainder with the sign of the divisor.
+    {See Also: remainder}
 
     Examples
     --------
@@ -302,9 +296,7 @@ def logaddexp2(x1, x2, /, out=None):
     {heaviside: TypeError}
     {ldexp: ValueError}
 
-    See Also
-    --------
-    logaddexp : The same to the base e.
+    {See Also: logaddexp}
 
     {Notes: NumPy: ``numpy.logaddexp2``. PyTorch: ``torch.logaddexp2``. Computed in float64.}
 

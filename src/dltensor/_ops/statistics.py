@@ -77,10 +77,7 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
     DeviceError
         `x` is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    max : The greatest element.
-    min : The least element.
+    {See Also: max, min}
 
     Examples
     --------
@@ -167,9 +164,7 @@ def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, ou
     DeviceError
         A tensor is neither on the host nor on a CUDA device.
 
-    See Also
-    --------
-    mean : Average without weights.
+    {See Also: mean}
 
     Examples
     --------
@@ -228,9 +223,7 @@ def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
 
     {ptp: Parameters, Raises}
 
-    See Also
-    --------
-    logaddexp : The same of two operands.
+    {See Also: logaddexp}
 
     Notes
     -----
