@@ -19,16 +19,15 @@ from .._ops.reduce import max, sum
 from .._ops.sort import argsort
 from .._ops.take import take_along_axis
 
-# Domains in the order of native/cpu/random/random.h: what an error says, and the test of elements.
-FINITE, AT_LEAST_0, POSITIVE, PROBABILITY, POSITIVE_PROBABILITY, WHOLE = range(6)
-_DOMAINS = (
-    ("finite", ops.isfinite),
-    ("finite and at least 0", lambda x: (x >= 0) & ops.isfinite(x)),
-    ("finite and above 0", lambda x: (x > 0) & ops.isfinite(x)),
-    ("between 0 and 1", lambda x: (x >= 0) & (x <= 1)),
-    ("above 0 and at most 1", lambda x: (x > 0) & (x <= 1)),
-    ("finite and at least 0", lambda x: x >= 0),
-)
+# Domains of native/ops/random/rows.h by name: what an error says, and the test of elements.
+_DOMAINS = {
+    "finite": ("finite", ops.isfinite),
+    "at_least_0": ("finite and at least 0", lambda x: (x >= 0) & ops.isfinite(x)),
+    "positive": ("finite and above 0", lambda x: (x > 0) & ops.isfinite(x)),
+    "probability": ("between 0 and 1", lambda x: (x >= 0) & (x <= 1)),
+    "positive_probability": ("above 0 and at most 1", lambda x: (x > 0) & (x <= 1)),
+    "whole": ("finite and at least 0", lambda x: x >= 0),
+}
 
 
 def _tensor(value, name, func, expected, kinds):
@@ -44,7 +43,7 @@ def _tensor(value, name, func, expected, kinds):
 
 def _parameter(value, name, func, domain):
     """A parameter as float64, where all elements are in the domain."""
-    if domain == WHOLE:
+    if domain == "whole":
         x = value = _tensor(value, name, func, "integers", "integral")
     else:
         x = _tensor(value, name, func, "real numbers", ("bool", "integral", "real floating"))
@@ -88,13 +87,13 @@ def arranged(func, values, names, domains, size, device):
 
 def probabilities(pvals):
     """Return the probabilities of outcomes as a list, which is empty where they are no vector."""
-    x = _parameter(pvals, "pvals", "multinomial", PROBABILITY)
+    x = _parameter(pvals, "pvals", "multinomial", "probability")
     return x.tolist() if x.ndim == 1 else []
 
 
 def multivariate_normal(rng, mean, cov, size, dtype, device):
     func = "multivariate_normal"
-    mean, cov = (_parameter(value, name, func, FINITE) for value, name in ((mean, "mean"), (cov, "cov")))
+    mean, cov = (_parameter(value, name, func, "finite") for value, name in ((mean, "mean"), (cov, "cov")))
     if mean.ndim != 1 or cov.shape != mean.shape * 2:
         raise ValueError(f"{func}: expected a mean (n,) and a cov (n, n), got shapes {mean.shape} and {cov.shape}")
     n = mean.size

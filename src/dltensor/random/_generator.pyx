@@ -88,6 +88,7 @@ cdef extern from "native/cpu/random/random.h" namespace "dlt" nogil:
     cppclass SampleParameter:
         const char* name
         Domain domain
+        const char* domain_name
     cppclass SampleRow:
         const char* name
         bint counts
@@ -382,7 +383,7 @@ cdef class Generator:
             return self._draw(kind, &how, () if shape is None else shape, dtype, None, None, device, func)
         values = [first] if row.parameters[1].domain == Domain.no_parameter else [first, second]
         names = [row.parameters[i].name.decode() for i in range(len(values))]
-        domains = [<int>row.parameters[i].domain for i in range(len(values))]
+        domains = [row.parameters[i].domain_name.decode() for i in range(len(values))]
         shape, device, values = _arranged(func, values, names, domains, shape, device)
         return self._draw_with(kind, &how, values, shape, dtype, device, func)
 
@@ -1031,7 +1032,7 @@ cdef class Generator:
         if _reads_number(n, Domain.whole, &how.a) and _is_plain_shape(shape):
             values[0], shape = how.a, () if shape is None else shape
         else:
-            shape, device, values = _arranged("multinomial", values, ["n"], [<int>Domain.whole], shape, device)
+            shape, device, values = _arranged("multinomial", values, ["n"], ["whole"], shape, device)
         shape = (shape,) if type(shape) is int else shape
         shares = _shares(pvals)
         how.count = shares.size

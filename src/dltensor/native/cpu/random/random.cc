@@ -57,7 +57,7 @@ bool contains(Domain domain, double value) noexcept {
 
 const SampleRow sample_rows[] = {
 #define DLT_ROW(name, result, blocks, a, domain_of_a, b, domain_of_b) \
-  {#name, is_counts_##result, blocks, {{#a, Domain::domain_of_a}, {#b, Domain::domain_of_b}}},
+  {#name, is_counts_##result, blocks, {{#a, Domain::domain_of_a, #domain_of_a}, {#b, Domain::domain_of_b, #domain_of_b}}},
     DLT_SAMPLES(DLT_ROW)
 #undef DLT_ROW
 };

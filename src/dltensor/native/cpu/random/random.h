@@ -26,6 +26,7 @@ DLT_API bool contains(Domain domain, double value) noexcept;
 struct SampleParameter {
   const char* name;
   Domain domain;
+  const char* domain_name;
 };
 struct SampleRow {
   const char* name;
