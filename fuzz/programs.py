@@ -5,6 +5,7 @@
     python fuzz/programs.py                            # 400 programs
     python fuzz/programs.py --seconds 3600 --seed 7    # for an hour, beginning with seed 7
     python fuzz/programs.py --seed 123 --programs 1    # one program again
+    python fuzz/programs.py --device hostcuda          # with CUDA tensors, by the CUDA driver that runs on the host
 
 Dtypes, layouts, broadcasts, numbers and thread counts are random. Prints what differs and the seed that repeats it, and
 exits 1 then.
@@ -92,7 +93,7 @@ def program(steps, returned):
     return run
 
 
-def draw_argument(rng, shape):
+def draw_argument(rng, shape, device="cpu"):
     """A tensor of any dtype and layout, whose shape broadcasts to `shape`."""
     dtype = rng.choice(DTYPES)
     shape = tuple(1 if rng.random() < 0.15 else n for n in shape)
@@ -103,7 +104,7 @@ def draw_argument(rng, shape):
     if dtype == "complex64":
         t = t + 1j * t
     t = dl.clip(t, 0, 19).astype(dtype) if dtype in ("int32", "uint8", "int64", "int8") else t.astype(dtype)
-    layout = rng.randrange(4)
+    t, layout = t.to(device), rng.randrange(4)
     if t.ndim > 1 and layout == 1:
         t = t.permute(*range(t.ndim)[::-1]).copy().permute(*range(t.ndim)[::-1])
     elif t.ndim and layout == 2:
@@ -115,7 +116,7 @@ def draw_argument(rng, shape):
 
 def bits(results):
     results = results if isinstance(results, tuple) else (results,)
-    return [(t.shape, t.dtype, t.tobytes()) for t in results]
+    return [(t.shape, t.dtype, t.to("cpu").tobytes()) for t in results]
 
 
 def outcome(function, arguments):
@@ -126,10 +127,10 @@ def outcome(function, arguments):
         return repr(error)
 
 
-def check_program(seed, sizes):
+def check_program(seed, sizes, device="cpu"):
     rng = random.Random(seed)
     shape = tuple(rng.choice(sizes) for _ in range(rng.randrange(1, 4)))
-    arguments = [draw_argument(rng, shape) for _ in range(rng.randrange(1, 4))]
+    arguments = [draw_argument(rng, shape, device) for _ in range(rng.randrange(1, 4))]
     steps, returned = draw_steps(rng, len(arguments))
     function = program(steps, returned)
     fused = dl.fuse(function)
@@ -150,13 +151,19 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--programs", type=int, default=400)
     parser.add_argument("--seconds", type=float, help="as many programs as that time allows")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "hostcuda"])
     options = parser.parse_args()
+    if options.device == "hostcuda":
+        from dltensor.testing import hostcuda
+
+        hostcuda.load()
+        options.device = "cuda"
     end, seed = time.monotonic() + (options.seconds or 0), options.seed
     before = dl.num_threads()
     while time.monotonic() < end if options.seconds else seed < options.seed + options.programs:
         dl.set_num_threads(1 + seed % 2)
         try:
-            check_program(seed, SIZES[seed % 8 == 7])
+            check_program(seed, SIZES[seed % 8 == 7], options.device)
         except AssertionError as error:
             print(f"fuzz: the program of seed {seed} differs from its steps: {error}")
             return 1

@@ -65,7 +65,8 @@ class Usage(ctypes.Structure):
 def compiled(folder, shim, flags=()):
     """Compile the engine and `shim`, unless that was done before; return the paths of the objects."""
     native = SOURCE / "native"
-    folders = (native, native / "memory", native / "os", *sorted((native / "cuda").iterdir()))
+    parts = [part for part in sorted((native / "cuda").iterdir()) if part.name != "program"]  # it needs the CPU's plans
+    folders = (native, native / "memory", native / "os", *parts)
     files = [path for part in folders for path in sorted(part.glob("*.cc"))]
     files += [native / "layout" / name for name in ("layout.cc", "sharing.cc")]
     files += [native / "cpu" / name for name in ("runtime/dtype.cc", "reduce/table.cc", "copy/scalar.cc")]

@@ -18,14 +18,15 @@ from libcpp.vector cimport vector
 
 from .._core.convert cimport view_any
 from .._core.default_dtype cimport default_real
-from .._core.native cimport (KEEP_GIL_BYTES, Block, Status, allocate, find_type, is_contiguous, same_dtype,
+from .._core.native cimport (Block, Status, allocate, find_type, is_contiguous, same_dtype,
                              type_complex64, type_float32, type_int64, type_table, work_bytes)
 from .._core.scalars cimport RecordedNumber, store_exact
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, new_empty, new_tensor
-from .._core.types cimport DLDevice, DLTensor, kDLCPU, kDLExtDev
-from .arguments cimport SAME_KIND, Operand, deliver, order_as, read_output, read_tensor, store_number
-from .engine cimport LaunchContext, PyEval_SaveThread, PyThreadState, finish
+from .._core.types cimport DLDevice, DLTensor, kDLCPU, kDLCUDA, kDLCUDAManaged, kDLExtDev
+from .arguments cimport SAME_KIND, Operand, deliver, order_as, read_output, read_owned, read_tensor, store_number
+from .engine cimport (EngineOperand, LaunchContext, PyThreadState, computing_device, device_engine_at, finish,
+                      is_same_place, release_gil)
 
 from .._core.types import Device, DeviceError, DType
 
@@ -77,6 +78,10 @@ cdef extern from "native/cpu/program/program.h" namespace "dlt" nogil:
     bint run_small(const Program&, const void**, const void**, void**, int64_t)
     bint shape_results(const Program&, const DLTensor*, int64_t (*)[8])
     Status run_program(const Program&, const DLTensor*, const void**, const DLTensor*, cbool*)
+
+cdef extern from "native/cuda/program/program.h" namespace "dlt::cuda" nogil:
+    Status run_on_device "dlt::cuda::run_program"(const Program&, const EngineOperand*, const void**,
+                                                  const EngineOperand*, const LaunchContext&, cbool*)
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     enum Overlap "dlt::Overlap":
@@ -248,6 +253,7 @@ cdef class FusedFunction:
     def __call__(self, *args, out=None, **keywords):
         cdef Argument arguments[MOST_ARGUMENTS]
         cdef int count
+        cdef DLDevice device
         cdef bint elsewhere = False
         if keywords:
             args = self._bound(args, keywords)
@@ -256,12 +262,17 @@ cdef class FusedFunction:
             if result is not None:
                 return result
         count = <int>len(args)
-        cdef list held = _read(args, arguments, &elsewhere)
+        cdef list held = _read(args, arguments, &device, &elsewhere)
         if held is None or elsewhere or is_recording():
             return self._stepwise(args, out)
-        plan = self._plan(args, arguments, count)
+        try:
+            plan = self._plan(args, arguments, count)
+        except Exception as error:
+            if device.device_type == kDLCPU or error.__cause__ is not None:  # a refusal; steps have errors of their own
+                raise
+            return self._stepwise(args, out)
         self.last = None if plan.program.small.size() == 0 else plan
-        result = _run(plan, arguments, out, self.name)
+        result = _run(plan, arguments, device, out, self.name)
         if result is None:
             return self._stepwise(args, out)
         if self.checks:
@@ -280,10 +291,11 @@ cdef class FusedFunction:
     def plan(self, *args, **keywords):
         """Return the steps for arguments like these as text, one line for each; see `fuse`."""
         cdef Argument arguments[MOST_ARGUMENTS]
+        cdef DLDevice device
         cdef bint elsewhere = False
         if keywords:
             args = self._bound(args, keywords)
-        cdef list held = _read(args, arguments, &elsewhere)
+        cdef list held = _read(args, arguments, &device, &elsewhere)
         if held is None:
             raise TypeError(f"{self.name}: a fused function takes at most {MOST_ARGUMENTS} arguments")
         return _text(self._plan(args, arguments, <int>len(args)))
@@ -323,11 +335,13 @@ _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type(...), slice
              BuiltinFunctionType, FusedFunction)
 
 
-cdef list _read(tuple args, Argument* arguments, bint* elsewhere):
-    """Read arguments; returns what must be held while they are in use, None where they are too many."""
+cdef list _read(tuple args, Argument* arguments, DLDevice* device, bint* elsewhere):
+    """Read arguments and their device; returns what must be held while they are in use, None where they are too many."""
     cdef Argument* to
     cdef Tensor t
     cdef int i = 0
+    cdef bint first = True
+    device.device_type, device.device_id = kDLCPU, 0
     cdef list held = []
     if len(args) > MOST_ARGUMENTS:
         return None
@@ -356,9 +370,17 @@ cdef list _read(tuple args, Argument* arguments, bint* elsewhere):
         to.kind = TENSOR
         to.type = find_type(t.impl.dl.dtype)
         to.ndim = t.impl.dl.ndim
-        elsewhere[0] |= (t.impl.dl.device.device_type != kDLCPU or to.type < 0 or to.ndim > most_axes or
+        if first:
+            device[0], first = _device_of(t), False
+            elsewhere[0] = device.device_type not in (kDLCPU, kDLCUDA)
+        elsewhere[0] |= (not is_same_place(device[0], _device_of(t)) or to.type < 0 or to.ndim > most_axes or
                          t.impl.dl.dtype.bits < 8)
     return held
+
+
+cdef inline DLDevice _device_of(Tensor t) noexcept:
+    """The device that computes: pinned memory of the host is none."""
+    return computing_device(t.impl.dl.device) if t.impl.dl.device.device_type == kDLCUDAManaged else t.impl.dl.device
 
 
 # -- recording --------------------------------------------------------------------------------------------------------
@@ -496,10 +518,12 @@ cdef str _refusal(object function, object error, str func):
 
 # -- running ----------------------------------------------------------------------------------------------------------
 
-cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
+cdef object _run(_Plan plan, const Argument* arguments, DLDevice device, object out, str func):
     """The results; None where the steps must run one by one."""
     cdef DLTensor views[MOST_ARGUMENTS]
     cdef DLTensor targets[MOST_ARGUMENTS]
+    cdef EngineOperand on_device[MOST_ARGUMENTS]
+    cdef EngineOperand to_device[MOST_ARGUMENTS]
     cdef int64_t shapes[MOST_ARGUMENTS][8]
     cdef Operand operands[MOST_ARGUMENTS]
     cdef double numbers[MOST_NUMBERS][2]
@@ -519,6 +543,7 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
             continue
         t = <Tensor>arguments[i].object
         views[count] = t.impl.dl
+        read_owned(t, &on_device[count])
         in_order = in_order and is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)
         count += 1
         work += work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 8)
@@ -535,11 +560,12 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
     for k in range(results):
         i = plan.program.results[k].value
         t = new_empty(plan.program.results[k].ndim, shapes[k], type_table[plan.program.values[i].type].dtype,
-                      DLDevice(kDLCPU, 0), func)
+                      device, func)
         if not in_order:
             order_as(operands, plan.count, t)
         tensors.append(t)
         targets[k] = t.impl.dl
+        read_owned(t, &to_device[k])
         work += work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 8)
     if out is not None:
         if plan.kind is not None or plan.results != [0]:
@@ -551,8 +577,15 @@ cdef object _run(_Plan plan, const Argument* arguments, object out, str func):
         if direct:
             t = target
             targets[0] = t.impl.dl
-    cdef PyThreadState* state = PyEval_SaveThread() if work > KEEP_GIL_BYTES else NULL
-    cdef Status status = run_program(plan.program, views, elements, targets, &ran)
+            read_owned(t, &to_device[0])
+    if device.device_type != kDLCPU:
+        device_engine_at(device, &launch, func)
+    cdef PyThreadState* state = release_gil(launch, work)
+    cdef Status status
+    if device.device_type == kDLCPU:
+        status = run_program(plan.program, views, elements, targets, &ran)
+    else:
+        status = run_on_device(plan.program, on_device, elements, to_device, launch, &ran)
     finish(state, status, launch, func)
     if not ran:
         return None

@@ -47,6 +47,23 @@ struct BlockPlan {
   std::vector<PartReduction> totals;
 };
 
+// The places of arguments, results, numbers and constants, and the extents of all values. False where shapes do not broadcast or a
+// value has no elements.
+bool place_values(const Program& program, const DLTensor* arguments, const void* const* numbers, const DLTensor* out,
+                  ValuePlace* places);
+// The operand and the result of a reduction that runs by itself, as tensors of a device.
+struct ReductionTensors {
+  int64_t shape[most_axes], strides[most_axes];
+  DLTensor in, out;
+  ReduceOptions options;
+  ReductionTensors(const Program& program, const ProgramStep& step, ValuePlace* places, DLDevice device);
+};
+// Bytes of a value without gaps.
+int64_t bytes_of(const Program& program, const ValuePlace* places, int value);
+
+// The axes of a group in the order of memory, merged where all values continue, and its members by them: `axes`, `extents`,
+// `reduced` and `members`. False where extents do not fit together.
+bool plan_axes(const Program& program, const ProgramGroup& group, const ValuePlace* places, BlockPlan* plan);
 // Plans a group for values that are at `places`; those that are made and not kept need none. False where the extents do not fit
 // together, or `whole_rows` and the elements of a reduction do not fit a block.
 bool plan_blocks(const Program& program, const ProgramGroup& group, const ValuePlace* places, bool whole_rows, BlockPlan* plan);

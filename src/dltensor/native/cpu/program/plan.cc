@@ -145,8 +145,17 @@ void finish_group(const Program& program, ProgramGroup* group) {
   group->slots = int(busy.size());
 }
 
-// How reductions are divided: inside groups; as totals of all elements where they can be, else by themselves; by themselves.
-enum class Division { together, apart, stored };
+// How reductions are divided: inside groups; the same, but variances by themselves; as totals of all elements where they can be,
+// else by themselves; by themselves.
+enum class Division { together, device, apart, stored };
+
+bool is_alone(Division division, const ProgramStep& step) {
+  switch (division) {
+    case Division::together: return is_ordered(step.op);
+    case Division::device: return is_ordered(step.op) || step.op == reduction_var || step.op == reduction_std;
+    default: return true;
+  }
+}
 
 bool is_total(const Program& program, const ProgramStep& step) {
   if (step.kind != StepKind::reduce || step.axes != (uint64_t(1) << step.in[0].ndim) - 1) return false;
@@ -162,7 +171,7 @@ bool divide(const Program& program, Division division, std::vector<ProgramGroup>
       const ProgramStep& step = program.steps[size_t(at)];
       const bool total = division == Division::apart && is_total(program, step);
       const bool reduces = step.kind == StepKind::reduce && !total;
-      const bool alone = reduces && (division != Division::together || is_ordered(step.op));
+      const bool alone = reduces && is_alone(division, step);
       if (alone && builder.group.last > builder.group.first) break;
       if (!builder.add(step)) break;
       builder.group.totals |= total;
@@ -275,7 +284,8 @@ bool plan_program(Program* program) {
   drop_unused(program);
   bool reduces = false;
   for (const ProgramStep& step : program->steps) reduces |= step.kind == StepKind::reduce;
-  if (!divide(*program, Division::together, &program->together)) return false;
+  if (!divide(*program, Division::together, &program->together) || !divide(*program, Division::device, &program->device))
+    return false;
   plan_small(program);
   return !reduces ||
          (divide(*program, Division::apart, &program->apart) && divide(*program, Division::stored, &program->stored));

@@ -20,10 +20,12 @@ class Planner {
   Planner(const Program& program, const ProgramGroup& group, const ValuePlace* places, BlockPlan* plan)
       : program_(program), group_(group), places_(places), plan_(*plan) {}
 
-  bool plan(bool whole_rows) {
+  bool plan(bool whole_rows) { return plan_axes() && choose_block(whole_rows) && plan_steps(); }
+
+  bool plan_axes() {
     if (!measure() || !order()) return false;
     merge();
-    return choose_block(whole_rows) && plan_steps();
+    return true;
   }
 
  private:
@@ -222,6 +224,10 @@ class Planner {
 };
 
 }  // namespace
+
+bool plan_axes(const Program& program, const ProgramGroup& group, const ValuePlace* places, BlockPlan* plan) {
+  return Planner(program, group, places, plan).plan_axes();
+}
 
 bool plan_blocks(const Program& program, const ProgramGroup& group, const ValuePlace* places, bool whole_rows,
                  BlockPlan* plan) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <stdint.h>
 
+#include <memory>
 #include <vector>
 
 #include "dltensor/dlpack.h"
@@ -82,6 +83,8 @@ struct Program {
   std::vector<ProgramStep> steps;
   std::vector<ProgramOperand> results;
   std::vector<ProgramGroup> together;  // with reductions inside groups, for rows that fit a block
+  std::vector<ProgramGroup> device;  // for CUDA devices, where kernels compute them
+  mutable std::shared_ptr<void> device_kernels;  // of these groups; native/cuda/program makes them at the first call
   std::vector<ProgramGroup> apart;  // for longer ones: with totals, and with each other reduction by itself
   std::vector<ProgramGroup> stored;  // the same without totals, for those that are not decided by their states
   std::vector<SmallStep> small;  // empty where a step is none

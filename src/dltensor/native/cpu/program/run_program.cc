@@ -56,36 +56,39 @@ bool shape_values(const Program& program, const DLTensor* arguments, ValuePlace*
   return true;
 }
 
+void place_results(const Program& program, const DLTensor* out, ValuePlace* places) {
+  for (size_t r = 0; r < program.results.size(); ++r) {
+    const ProgramOperand& result = program.results[r];
+    ValuePlace& place = places[result.value];
+    for (int d = 0; d < program.values[size_t(result.value)].ndim; ++d) place.strides[d] = 0;
+    for (int d = 0; d < result.ndim; ++d)
+      if (result.axes[d] >= 0) place.strides[result.axes[d]] = out[r].strides[d];
+    place.data = static_cast<char*>(out[r].data) + int64_t(out[r].byte_offset);
+  }
+}
+
+void place_elements(const Program& program, const void* const* numbers, ValuePlace* places) {
+  for (size_t v = 0; v < program.values.size(); ++v) {
+    const ProgramValue& value = program.values[v];
+    const void* element = value.origin == Origin::constant ? value.element
+                          : value.origin == Origin::number ? numbers[value.index]
+                                                           : nullptr;
+    if (element != nullptr) places[v].data = static_cast<char*>(const_cast<void*>(element));
+  }
+}
+
+bool is_empty(const Program& program, const ValuePlace* places) {
+  for (size_t v = 0; v < program.values.size(); ++v)
+    if (numel(program.values[v].ndim, places[v].shape) == 0) return true;
+  return false;
+}
+
 struct Run {
   const Program& program;
   ValuePlace* places;
   std::vector<BlockRef> blocks;  // of values between groups, made when the first is needed
 
-  void place_results(const DLTensor* out) {
-    for (size_t r = 0; r < program.results.size(); ++r) {
-      const ProgramOperand& result = program.results[r];
-      ValuePlace& place = places[result.value];
-      for (int d = 0; d < program.values[size_t(result.value)].ndim; ++d) place.strides[d] = 0;
-      for (int d = 0; d < result.ndim; ++d)
-        if (result.axes[d] >= 0) place.strides[result.axes[d]] = out[r].strides[d];
-      place.data = static_cast<char*>(out[r].data) + int64_t(out[r].byte_offset);
-    }
-  }
-
-  void place_elements(const void* const* numbers) {
-    for (size_t v = 0; v < program.values.size(); ++v) {
-      const ProgramValue& value = program.values[v];
-      const void* element = value.origin == Origin::constant ? value.element
-                            : value.origin == Origin::number ? numbers[value.index]
-                                                             : nullptr;
-      if (element != nullptr) places[v].data = static_cast<char*>(const_cast<void*>(element));
-    }
-  }
-
-  int64_t bytes(int value) const {
-    return numel(program.values[size_t(value)].ndim, places[value].shape) *
-           type_table[program.values[size_t(value)].type].bytes;
-  }
+  int64_t bytes(int value) const { return bytes_of(program, places, value); }
 
   // Memory for what a group leaves to later ones.
   Status place_kept(const ProgramGroup& group) {
@@ -110,24 +113,6 @@ struct Run {
     return written >= cache || (written >= cache / 2 && written + read >= cache + cache / 2);
   }
 
-  Status reduce_alone(const ProgramStep& step) {
-    const ProgramOperand& operand = step.in[0];
-    const ValuePlace& from = places[operand.value];
-    ValuePlace& to = places[step.out];
-    int64_t shape[most_axes], strides[most_axes];
-    for (int d = 0; d < operand.ndim; ++d) {
-      shape[d] = operand.axes[d] < 0 ? 1 : from.shape[operand.axes[d]];
-      strides[d] = operand.axes[d] < 0 ? 0 : from.strides[operand.axes[d]];
-    }
-    const DLTensor in{
-        from.data, {kDLCPU, 0}, operand.ndim, type_table[program.values[size_t(operand.value)].type].dtype, shape, strides, 0};
-    const DLTensor out{
-        to.data, {kDLCPU, 0}, operand.ndim, type_table[program.values[size_t(step.out)].type].dtype, to.shape, to.strides, 0};
-    ReduceOptions options = step.reduce;
-    options.initial = options.initial_type < 0 ? nullptr : step.initial;
-    return reduce(step.op, options, step.type, in, nullptr, step.axes, out);
-  }
-
   // Returns whether the results are complete: `whole_rows`, where reductions take what fits a block.
   Status run(const std::vector<ProgramGroup>& groups, bool whole_rows, bool* complete) {
     *complete = true;
@@ -135,7 +120,8 @@ struct Run {
       DLT_TRY(place_kept(group));
       const ProgramStep& first = program.steps[size_t(group.first)];
       if (first.kind == StepKind::reduce && !group.totals && (!whole_rows || is_ordered(first.op))) {
-        DLT_TRY(reduce_alone(first));
+        const ReductionTensors t(program, first, places, {kDLCPU, 0});
+        DLT_TRY(reduce(first.op, t.options, first.type, t.in, nullptr, first.axes, t.out));
         continue;
       }
       BlockPlan plan;
@@ -149,22 +135,42 @@ struct Run {
   }
 };
 
-bool is_empty(const Program& program, const ValuePlace* places) {
-  for (size_t v = 0; v < program.values.size(); ++v)
-    if (numel(program.values[v].ndim, places[v].shape) == 0) return true;
-  return false;
+}  // namespace
+
+ReductionTensors::ReductionTensors(const Program& program, const ProgramStep& step, ValuePlace* places, DLDevice device)
+    : options(step.reduce) {
+  const ProgramOperand& operand = step.in[0];
+  const ValuePlace& from = places[operand.value];
+  ValuePlace& to = places[step.out];
+  for (int d = 0; d < operand.ndim; ++d) {
+    shape[d] = operand.axes[d] < 0 ? 1 : from.shape[operand.axes[d]];
+    strides[d] = operand.axes[d] < 0 ? 0 : from.strides[operand.axes[d]];
+  }
+  const auto dtype = [&](int value) { return type_table[program.values[size_t(value)].type].dtype; };
+  in = {from.data, device, operand.ndim, dtype(operand.value), shape, strides, 0};
+  out = {to.data, device, operand.ndim, dtype(step.out), to.shape, to.strides, 0};
+  options.initial = options.initial_type < 0 ? nullptr : step.initial;
 }
 
-}  // namespace
+int64_t bytes_of(const Program& program, const ValuePlace* places, int value) {
+  const ProgramValue& v = program.values[size_t(value)];
+  return numel(v.ndim, places[value].shape) * type_table[v.type].bytes;
+}
+
+bool place_values(const Program& program, const DLTensor* arguments, const void* const* numbers, const DLTensor* out,
+                  ValuePlace* places) {
+  if (!shape_values(program, arguments, places) || is_empty(program, places)) return false;
+  place_elements(program, numbers, places);
+  place_results(program, out, places);
+  return true;
+}
 
 Status run_program(const Program& program, const DLTensor* arguments, const void* const* numbers, const DLTensor* out,
                    bool* ran) noexcept {
   ValuePlace places[most_values];
-  *ran = shape_values(program, arguments, places) && !is_empty(program, places);
+  *ran = place_values(program, arguments, numbers, out, places);
   if (!*ran) return success;
   Run run{program, places, {}};
-  run.place_elements(numbers);
-  run.place_results(out);
   DLT_TRY(run.run(program.together, true, ran));
   if (!*ran && !program.apart.empty()) DLT_TRY(run.run(program.apart, false, ran));
   if (!*ran && !program.stored.empty()) DLT_TRY(run.run(program.stored, false, ran));

@@ -188,6 +188,25 @@ struct Scanned {
   ReduceAxis axis[DIMS];
 };
 
+// A group of steps of a program: rows of `count` elements, the `kept` axes of the rows ahead of the `reduced` ones of the elements of
+// each, the innermost last. Packs of neighbouring elements are taken together.
+inline constexpr int program_tensors = 16, program_numbers = 16, program_axes = 8, program_state_bytes = 64;
+struct Steps {
+  void* tensor[program_tensors];  // the results last
+  void* states;  // of each reduction, of each part of each row
+  uint64_t rows, count, packs;  // packs: of a row
+  uint64_t parts, part;  // part: packs
+  uint64_t tiles;  // groups of rows that a block takes, times parts
+  Divider<uint64_t> groups, row_packs;
+  uint32_t lane_bits, across;  // a row has 1 << lane_bits threads, which are not neighbours where rows lie closer than elements
+  int kept, reduced;
+  Divider<uint64_t> extent[program_axes];
+  int64_t stride[program_tensors][program_axes];
+  uint32_t absent[program_tensors];  // axes along which a result has one element
+  Immediate value[program_numbers];
+};
+static_assert(sizeof(Steps) <= 4096, "parameters of a kernel");
+
 // c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.
 struct Product {
   void* c;

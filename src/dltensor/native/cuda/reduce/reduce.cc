@@ -34,9 +34,9 @@ struct Name {
   bool columns = false;  // adjacent results are read together
 };
 
-std::string expression_of(const Name& name, const char* kernel) {
-  std::string body = body_names[name.choice.body];
-  switch (name.choice.end) {
+std::string body_text(const ReductionChoice& choice, bool ordered) {
+  std::string body = body_names[choice.body];
+  switch (choice.end) {
     case End::sum: body = "exact_sum"; break;
     case End::mean: body = "exact_mean"; break;
     case End::moments: body = "exact_moments"; break;
@@ -45,9 +45,13 @@ std::string expression_of(const Name& name, const char* kernel) {
     case End::wide_sum: body = "clamped_sums"; break;
     case End::wide_mean: body = "integer_means"; break;
     default:
-      if (name.ordered) body = "ordered_products";
+      if (ordered) body = "ordered_products";
   }
-  return std::string("reduce::") + kernel + "<dlt::kernels::reduce::" + body + "<" + type_name(name.choice.type) + ">, " +
+  return body + "<" + type_name(choice.type) + ">";
+}
+
+std::string expression_of(const Name& name, const char* kernel) {
+  return std::string("reduce::") + kernel + "<dlt::kernels::reduce::" + body_text(name.choice, name.ordered) + ", " +
          type_name(name.element) + ", " + type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
          (name.masked ? ", true>" : ", false>");
 }
@@ -357,6 +361,13 @@ inline Status launch_rows(ReducePlan<few_dims>& plan, const RowsCall& call) noex
 }
 
 }  // namespace
+
+std::string kernel_body(int reduction, int type, bool saturate) {
+  Name name;
+  const bool known = reduction != reduction_var && reduction != reduction_std &&
+                     name_of(reduction, type, saturate, type, false, &name).ok();
+  return known && !name.ordered ? body_text(name.choice, false) : "";
+}
 
 Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask, uint64_t axes,
               const Operand& out, const LaunchContext& context) noexcept {

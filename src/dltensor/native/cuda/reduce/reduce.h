@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of CUDA tensors: the rows of native/ops/reduce/reductions.h, with the bits of native/cpu/reduce/reduce.h.
 #pragma once
+#include <string>
+
 #include "native/cpu/reduce/reduce.h"
 #include "native/cuda/runtime/engine.h"
 
@@ -9,6 +11,10 @@ namespace dlt::cuda {
 // Reduces as the CPU's reduce() does.
 DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask,
                       uint64_t axes, const Operand& out, const LaunchContext& context) noexcept;
+
+// The body of kernels/reduce that reduces elements of any dtype, converted to `type` first, in one pass and in any order; "" where
+// there is none.
+std::string kernel_body(int reduction, int type, bool saturate);
 
 // The fast path: `outer` times rows of `count` elements, `inner` apart, all in C order and of the dtype `type`, without a mask or
 // an initial value; `to` is the dtype of the result as a row. On the thread's current stream, into new memory, which the caller
