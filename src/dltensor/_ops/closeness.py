@@ -3,17 +3,17 @@
 
 from math import inf
 
-from .._core.convert import asarray, asarrays, empty_for
+from .._core.convert import asarray, asarrays
 from .._core.tensor import Tensor
-from .._core.views import on_host
 from . import elementwise as ops
 from . import reduce
+from .arguments import written
 from .dtypes import isdtype
-from .promotion import num_threads, result_type
+from .fusing import fuse
+from .promotion import result_type
 
 __all__ = ["allclose", "array_equal", "isclose"]
 
-_BLOCK = 1 << 16  # elements that a thread compares at a time
 _INEXACT = ("real floating", "complex floating")
 
 
@@ -49,29 +49,24 @@ def _both_nan(a, b):
     return ops.logical_and(ops.isnan(a), ops.isnan(b))
 
 
-def _blocks(a, b):
-    """Parts of large plain tensors, whose temporaries stay in the caches; none where they would have no use."""
-    size = _BLOCK * num_threads()  # the threads share an operation on a block
-    if a.size <= size or a.shape != b.shape or not all(on_host(x) and x.is_contiguous for x in (a, b)):
-        return []
-    return [slice(start, start + size) for start in range(0, a.size, size)]
-
-
 def _wide(x):
     return x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False)
 
 
-def _close(a, b, rtol, atol, equal_nan, out):
+@fuse
+def _close(a, b, rtol, atol, equal_nan):
     same = ops.equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
-    wide = [_wide(x) for x in (a, b)]
-    distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
-    near = ops.isfinite(size)
-    room = size if isinstance(rtol, float) and isinstance(atol, float) else None  # else it may be larger
-    limit = ops.add(ops.multiply(size, rtol, out=room), atol, out=room)
-    near = ops.logical_and(near, ops.less_equal(distance, limit))
-    return ops.logical_or(same, near, out=out)
+    a, b = _wide(a), _wide(b)
+    size = ops.abs(b)
+    near = ops.less_equal(ops.abs(ops.subtract(a, b)), ops.add(ops.multiply(size, rtol), atol))
+    return ops.logical_or(same, ops.logical_and(ops.isfinite(size), near))
+
+
+@fuse
+def _all_close(a, b, rtol, atol, equal_nan):
+    return reduce.all(_close(a, b, rtol, atol, equal_nan))
 
 
 def isclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
@@ -112,15 +107,7 @@ def isclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     Tensor([ True, False, False], shape=(3,), device=cpu, dtype=bool)
     """
     (a, b), equal_nan = _pair(a, b), bool(equal_nan)
-    rtol, atol = _tolerance(rtol, a), _tolerance(atol, a)
-    blocks = _blocks(a, b) if isinstance(rtol, float) and isinstance(atol, float) else []
-    if out is not None or not blocks:
-        return _close(a, b, rtol, atol, equal_nan, out)
-    result = empty_for("isclose", a.shape, "bool")
-    flat, a, b = result.reshape((-1,)), a.reshape((-1,)), b.reshape((-1,))
-    for block in blocks:
-        _close(a[block], b[block], rtol, atol, equal_nan, flat[block])
-    return result
+    return written(_close(a, b, _tolerance(rtol, a), _tolerance(atol, a), equal_nan), out, "isclose")
 
 
 def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -150,12 +137,7 @@ def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     False
     """
     (a, b), equal_nan = _pair(a, b), bool(equal_nan)
-    rtol, atol = _tolerance(rtol, a), _tolerance(atol, a)
-    blocks = _blocks(a, b) if isinstance(rtol, float) and isinstance(atol, float) else []
-    if not blocks:
-        return bool(reduce.all(reduce.computable(_close(a, b, rtol, atol, equal_nan, None), "allclose")))
-    a, b = a.reshape((-1,)), b.reshape((-1,))
-    return all(bool(reduce.all(_close(a[block], b[block], rtol, atol, equal_nan, None))) for block in blocks)
+    return bool(_all_close(a, b, _tolerance(rtol, a), _tolerance(atol, a), equal_nan))
 
 
 def array_equal(a, b, /, equal_nan=False):

@@ -10,9 +10,11 @@ from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
 from .._ops.arguments import written
 from .._ops.casting import where
+from .._ops.contractions import each_twice, float_parts
 from .._ops.creation import eye, ones, zeros
 from .._ops.dtypes import finfo, isdtype
 from .._ops.engine import check_computes
+from .._ops.fusing import fuse
 from .._ops.manipulation import broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
@@ -167,28 +169,38 @@ def _power_norm(x, axes, keepdims, ord):
     return result if keepdims else reshape(result, tuple(s for i, s in enumerate(result.shape) if i not in axes))
 
 
+@fuse
+def _narrow_norms(x, axes):
+    wide = x.astype("float64")  # squares of float32 are exact in float64
+    return ops.sqrt(sum(ops.multiply(wide, wide), axis=axes)).astype(_FLOAT32)
+
+
+@fuse
+def _wide_norms(x, first, axes):
+    """Norms of float64, each element twice: for its square, and for what the rounding of that leaves."""
+    # A power of two keeps both in the range of exponents.
+    most = max(ops.abs(x), axis=axes, keepdims=True)
+    one = ops.equal(most, most).astype("float64")
+    by = where(ops.less(most, 2.0**-400), ops.multiply(one, 2.0**600), one)
+    by = where(ops.greater(most, 2.0**400), ops.multiply(one, 2.0**-600), by)
+    x = ops.multiply(x, by)
+    square = ops.multiply(x, x)
+    error = ops.fma(x, x, ops.negative(square))
+    total = sum(where(first, square, where(ops.isfinite(square), error, 0.0)), axis=axes, keepdims=True)
+    return ops.divide(ops.sqrt(total), by)
+
+
 def _norms_by_sums(x, kept):
     """Euclidean norms over all but the first `kept` dimensions: the roots of exact sums of exact squares."""
     if isdtype(x.dtype, "complex floating"):
-        x = concat([ops.real(x), ops.imag(x)], axis=-1)
-    axes = tuple(range(kept, x.ndim))
+        x = float_parts(x)
+    shape = x.shape[:kept]
+    if x.size == 0:
+        return zeros(shape, dtype=x.dtype, device=x.device)
     if x.dtype == _FLOAT32:
-        wide = x.astype("float64")  # squares of float32 are exact in float64
-        return ops.sqrt(sum(ops.multiply(wide, wide), axis=axes)).astype(_FLOAT32)
-    # A power of two keeps squares, and what their rounding loses, in the range of exponents.
-    most = max(ops.abs(x), axis=axes, keepdims=True, initial=0.0)
-    by = where(ops.less(most, 2.0**-400), 2.0**600, ones(most.shape, dtype=most.dtype, device=most.device))
-    by = where(ops.greater(most, 2.0**400), 2.0**-600, by)
-    x = ops.multiply(x, by)
-    square = ops.multiply(x, x)
-    split = ops.multiply(x, 134217729.0)  # Veltkamp's halves: their products are exact
-    high = ops.subtract(split, ops.subtract(split, x))
-    low = ops.subtract(x, high)
-    error = ops.add(ops.subtract(ops.multiply(high, high), square), ops.multiply(ops.multiply(high, low), 2.0))
-    error = ops.add(error, ops.multiply(low, low))
-    error = where(ops.isfinite(square), error, 0.0)
-    total = sum(stack([square, error]), axis=(0, *(axis + 1 for axis in axes)))
-    return ops.divide(ops.sqrt(total), reshape(by, total.shape))
+        return _narrow_norms(x, tuple(range(kept, x.ndim)))
+    twice, first = each_twice(x)
+    return reshape(_wide_norms(twice, first, tuple(range(kept, twice.ndim))), shape)
 
 
 def _vector_norm(x, axes, keepdims, ord):
