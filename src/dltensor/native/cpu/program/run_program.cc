@@ -35,6 +35,8 @@ bool shape_values(const Program& program, const DLTensor* arguments, ValuePlace*
     place.data = nullptr;
     if (value.origin == Origin::constant)
       for (int d = 0; d < value.ndim; ++d) place.shape[d] = value.shape[d], place.strides[d] = 0;
+    if (value.origin == Origin::step)
+      for (int d = 0; d < value.ndim; ++d) place.shape[d] = 1;  // also where no step is left that makes it
     if (value.origin != Origin::argument) continue;
     const DLTensor& t = arguments[value.index];
     const int64_t* shape = value.fixed ? value.shape : t.shape;
