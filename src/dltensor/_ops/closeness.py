@@ -5,6 +5,7 @@ from math import inf
 
 from .._core.convert import asarray, asarrays
 from .._core.tensor import Tensor
+from .._core.views import on_host
 from . import elementwise as ops
 from . import reduce
 from .arguments import written
@@ -14,6 +15,7 @@ from .promotion import result_type
 
 __all__ = ["allclose", "array_equal", "isclose"]
 
+_PART = 1 << 17  # elements that allclose compares before it returns early
 _INEXACT = ("real floating", "complex floating")
 
 
@@ -137,7 +139,13 @@ def allclose(a, /, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     False
     """
     (a, b), equal_nan = _pair(a, b), bool(equal_nan)
-    return bool(_all_close(a, b, _tolerance(rtol, a), _tolerance(atol, a), equal_nan))
+    rtol, atol = _tolerance(rtol, a), _tolerance(atol, a)
+    plain = a.size > _PART and isinstance(rtol, float) and isinstance(atol, float) and a.shape == b.shape
+    if not plain or not all(on_host(x) and x.is_contiguous for x in (a, b)):
+        return bool(_all_close(a, b, rtol, atol, equal_nan))
+    a, b = a.reshape((-1,)), b.reshape((-1,))
+    parts = [slice(start, start + _PART) for start in range(0, a.size, _PART)]
+    return all(bool(_all_close(a[part], b[part], rtol, atol, equal_nan)) for part in parts)
 
 
 def array_equal(a, b, /, equal_nan=False):

@@ -11,11 +11,11 @@ from .._ops import elementwise as ops
 from .._ops.arguments import written
 from .._ops.casting import where
 from .._ops.contractions import each_twice, float_parts
-from .._ops.creation import eye, ones, zeros
+from .._ops.creation import eye, zeros
 from .._ops.dtypes import finfo, isdtype
 from .._ops.engine import check_computes
 from .._ops.fusing import fuse
-from .._ops.manipulation import broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
+from .._ops.manipulation import broadcast_to, matrix_transpose, permute_dims, reshape
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
 from .._ops.reduce import all as all_of
