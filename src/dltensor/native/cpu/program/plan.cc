@@ -281,11 +281,14 @@ bool same_program(const Program& recorded, const Program& constant) noexcept {
 
 bool plan_program(Program* program) {
   if (program->values.size() > most_values) return false;
+  bool on_device = true;  // a step that fails there fails whether its result is used or not
+  for (const ProgramStep& step : program->steps)
+    on_device &= step.kind != StepKind::real || type_table[program->values[size_t(step.in[0].value)].type].bytes < 8;
   drop_unused(program);
   bool reduces = false;
   for (const ProgramStep& step : program->steps) reduces |= step.kind == StepKind::reduce;
-  if (!divide(*program, Division::together, &program->together) || !divide(*program, Division::device, &program->device))
-    return false;
+  if (!divide(*program, Division::together, &program->together)) return false;
+  if (on_device && !divide(*program, Division::device, &program->device)) return false;
   plan_small(program);
   return !reduces ||
          (divide(*program, Division::apart, &program->apart) && divide(*program, Division::stored, &program->stored));

@@ -267,6 +267,7 @@ class GroupRun {
 
 std::shared_ptr<ProgramKernels> make_kernels(const Program& program) {
   auto kernels = std::make_shared<ProgramKernels>();
+  kernels->complete = !program.device.empty();
   for (const ProgramGroup& group : program.device) {
     GroupKernels& own = kernels->groups.emplace_back();
     own.text = print_group(program, group);
