@@ -11,7 +11,8 @@ dl = pytest.importorskip("dltensor", reason="the package is not installed")
 pytest.importorskip("dltensor.cuda", reason="the package is not installed")
 
 import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
-from test_tensor_cuda import machine_order, numbers  # noqa: E402, F401  the fixture is used by name
+from test_tensor_cuda import machine_order as machine_order  # noqa: E402  the fixture is used by name
+from test_tensor_cuda import numbers  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fuzz"))
 from programs import SIZES, bits, check_program, outcome  # noqa: E402
@@ -163,6 +164,20 @@ def test_errors_are_those_of_the_steps(eager_machine):
     with pytest.raises(TypeError, match="it reads values"):
         dl.fuse(lambda x: x + 1 if dl.max(x) > 1 else x)(x)
     assert dl.fuse(lambda x: x + 1)(x[:0]).shape == (0,)
+
+
+@host_driver
+def test_without_a_compiler_the_steps_run_one_by_one(eager_machine):
+    x = numbers((90,), "int16").to("cuda")
+    function = lambda x: (x * 3 - x) // 7  # noqa: E731
+    expected, steps = launches(eager_machine, lambda: bits(function(x)))
+    eager_machine.configure(compiler_flags="-fno-such-option")
+    try:
+        fused = dl.fuse(function)
+        for _ in range(2):
+            assert launches(eager_machine, lambda: bits(fused(x))) == (expected, steps)
+    finally:
+        eager_machine.configure(compiler_flags="")
 
 
 @host_driver

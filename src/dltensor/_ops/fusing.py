@@ -9,7 +9,8 @@ def fuse(function=None, /, *, check=False):
 
     The function is called once for each combination of dtypes and numbers of dimensions, with stand-ins for its
     arguments that record what is computed. Calls after that run the recorded steps over parts of the operands that stay
-    in the caches, without results in memory between the steps. Nothing is compiled.
+    in the caches, without results in memory between the steps. Nothing is compiled on the CPU. On a CUDA device a pass
+    is one kernel, which NVRTC compiles at the first call.
 
     Parameters
     ----------
@@ -23,8 +24,8 @@ def fuse(function=None, /, *, check=False):
     Returns
     -------
     callable
-        The fused function; it also takes ``out=``. ``plan(*args)`` of it returns the steps as text. Tensors on CUDA
-        devices, and empty ones, are computed step by step.
+        The fused function; it also takes ``out=``. ``plan(*args)`` of it returns the steps as text. Empty tensors, and
+        tensors on CUDA devices where no NVRTC is installed, are computed step by step.
 
     Raises
     ------
