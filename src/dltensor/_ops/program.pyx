@@ -336,7 +336,7 @@ _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type(...), slice
 
 
 cdef list _read(tuple args, Argument* arguments, DLDevice* device, bint* elsewhere):
-    """Read arguments and their device; returns what must be held while they are in use, None where they are too many."""
+    """Read arguments and their device; returns what must be held while in use, None where they are too many."""
     cdef Argument* to
     cdef Tensor t
     cdef int i = 0

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cuda/elementwise/plan.h"
 #include "native/cuda/reduce/reduce.h"
 
@@ -166,11 +165,10 @@ class Printer {
     int computed = step.type;
     unsigned kinds = row.kinds;
     if (step.type < 0) {
-      if (comparison_of(step.op) < 0) return "";
       body = std::string("unlike_") + row.name;
       computed = type_bool;
     } else if (step.saturate) {
-      if (row.saturating < 0 || step.op == op_fma) return "";
+      if (row.saturating < 0 || row.operands == 3) return "";
       body = std::string("saturating_") + row.name;
       kinds = DLT_NUMBERS;
     }
