@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "native/cpu/copy/kernels.h"
+#include "native/cpu/copy/packed.h"
 #include "native/cpu/elementwise/streaming.h"
 #include "native/cpu/runtime/bits.h"
 #include "native/cpu/runtime/features.h"
@@ -129,9 +130,12 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
   const int64_t rows = one ? 1 : tile.rows, columns = one ? 1 : tile.columns;
   if (o.bits != 0) {
     char* to = o.pipeline.count > 0 ? buffers->spare[1] : own;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c)
-        to[r * columns + c] = char(load_bits(o.data, (first + r * outer + c * inner) * o.bits, o.bits));
+    const bool joined = inner == 1 && (rows == 1 || outer == columns);
+    for (int64_t r = 0; r < (joined ? 1 : rows); ++r)
+      if (inner == 1) unpack_elements(to + r * columns, o.data, first + r * outer, o.bits, joined ? rows * columns : columns);
+      else
+        for (int64_t c = 0; c < columns; ++c)
+          to[r * columns + c] = char(load_bits(o.data, (first + r * outer + c * inner) * o.bits, o.bits));
     from = to;
   } else if (!(rows == 1 || outer == columns) || !(columns == 1 || inner == 1)) {
     char* to = o.pipeline.count > 0 ? buffers->spare[1] : own;
@@ -163,10 +167,13 @@ void store_tile(const Plan& plan, const Operand& o, const Tile& tile, const char
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0, width = o.width;
   if (o.bits != 0) {
-    for (int64_t r = 0; r < tile.rows; ++r)
-      for (int64_t c = 0; c < tile.columns; ++c)
-        store_bits(o.data, (tile.offset[0] + r * outer + c * inner) * o.bits, o.bits,
-                   uint8_t(from[r * from_row + c * from_column]));
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      const int64_t at = tile.offset[0] + r * outer;
+      if (inner == 1 && from_column == 1) pack_elements(o.data, at, o.bits, from + r * from_row, tile.columns);
+      else
+        for (int64_t c = 0; c < tile.columns; ++c)
+          store_bits(o.data, (at + c * inner) * o.bits, o.bits, uint8_t(from[r * from_row + c * from_column]));
+    }
     return;
   }
   char* to = o.data + tile.offset[0] * width;

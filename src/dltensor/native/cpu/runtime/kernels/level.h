@@ -42,6 +42,7 @@ void fill_casts(CopyKernels* kernels);
 void fill_small_casts(CopyKernels* kernels);
 void fill_halves(ElementwiseKernels* kernels);
 void fill_moves(CopyKernels* kernels);
+void fill_packed(CopyKernels* kernels);
 void fill_streams(ElementwiseKernels* kernels);  // after the loops that it has in another form
 void fill_gather(IndexKernels* kernels);
 void fill_masks(IndexKernels* kernels);

@@ -28,6 +28,7 @@ void fill_table(Kernels* kernels) {
   fill_small_casts(&copy);
   DLT_LOWEST_LEVEL::fill_rare_casts(&copy);
   fill_moves(&copy);
+  fill_packed(&copy);
   fill_integers(&elementwise);
   DLT_LOWEST_LEVEL::fill_unlike(&elementwise);
   fill_floats(&elementwise);
