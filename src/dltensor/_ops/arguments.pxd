@@ -2,13 +2,17 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport MAX_DIMS_TWICE, Block, Scalar, type_table
+from .._core.native cimport MAX_DIMS_TWICE, REAL, Block, Scalar, computed_types, type_table
 from .._core.scalars cimport kind_order  # for the modules that cimport arguments
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLPackExchangeAPI,
                             DLTensor)
 
 from .engine cimport EngineOperand, EngineTable, LaunchContext, computing_device
+
+# Test whether a dtype is a float one that has no arithmetic.
+cdef inline bint is_narrow_float(int type) noexcept:
+    return type >= computed_types and type_table[type].kind == REAL
 
 # Operand of a function: a view of a tensor, or a Python number. Valid while the argument itself is held, no
 # Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
@@ -31,6 +35,7 @@ cdef object hold_without_gil(Operand* operands, int count)
 cdef int read_number(object x, Scalar* out, str func) except -1
 cdef int store_number(object x, Operand* out, int type, str func) except -1
 cdef int promote_operands(Operand* operands, int count, str func) except -1
+cdef int narrow_float(const Operand* operands, int count) noexcept
 cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1
 cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2
 

@@ -279,6 +279,21 @@ cdef int store_number(object x, Operand* out, int type, str func) except -1:
     return 0
 
 
+cdef int narrow_float(const Operand* operands, int count) noexcept:
+    """Return the row of the float dtype without arithmetic that all tensors have; -1: there is none.
+
+    float32 holds all values of such a dtype, so that order and equality are computed there.
+    """
+    cdef int i, type = -1
+    for i in range(count):
+        if operands[i].number:
+            continue
+        if not is_narrow_float(operands[i].type) or type >= 0 and type != operands[i].type:
+            return -1
+        type = operands[i].type
+    return type
+
+
 cdef int promote_operands(Operand* operands, int count, str func) except -1:
     """The dtype that all operands meet in: tensors by the table, numbers by kind. Returns its row."""
     cdef int i, type = -1, joined

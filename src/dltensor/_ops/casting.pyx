@@ -8,8 +8,8 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILIN
                              broadcast_strides, computed_types, find_type, store_scalar, type_bool, type_table,
                              work_bytes)
 from .arguments cimport (Operand, as_engine_operand, common_device, common_shape, fill_operand, hold_without_gil,
-                         order_as, own_operands, promote_operands, read_number, read_operand, read_operands, read_owned,
-                         read_tensor, store_number)
+                         narrow_float, order_as, own_operands, promote_operands, read_number, read_operand,
+                         read_operands, read_owned, read_tensor, store_number)
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, is_same_place,
                       release_gil)
 from .._core.convert cimport read_array, view_any
@@ -271,7 +271,12 @@ def where(condition, x1=None, x2=None, /):
     common_device(operands, 3, &device, "where")
     numbers = operands[0].number + operands[1].number + operands[2].number
     ndim = 0 if numbers == 3 else common_shape(operands, 3, shape, "where")
-    type = promote_operands(&operands[1], 2, "where")
+    type = narrow_float(&operands[1], 2)
+    if type >= 0 and type_table[type].dtype.bits < 8:
+        wide = [astype(<object>used[i], "bfloat16") if not operands[i].number else <object>used[i] for i in (1, 2)]
+        return astype(where(<object>used[0], *wide), dtype_of(type_table[type].dtype))
+    if type < 0:
+        type = promote_operands(&operands[1], 2, "where")
     if (not operands[1].number and operands[1].type != type or
             not operands[2].number and operands[2].type != type):
         own_operands(used, 3, operands, owners, "where")  # a conversion may release the GIL

@@ -14,10 +14,12 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRUNCATE, U
                              store_scalar, type_bfloat16, type_bool, type_float16, type_float32, type_float64,
                              type_table, work_bytes)
 from .._core.op_numbers cimport (REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, comparison_of,
-                                 op_add, op_clip, op_divide, op_fma, op_multiply, op_pow, op_subtract)
+                                 op_abs, op_add, op_clip, op_copysign, op_divide, op_fma, op_isfinite, op_isinf,
+                                 op_isnan, op_logical_and, op_logical_not, op_logical_or, op_logical_xor, op_maximum,
+                                 op_minimum, op_multiply, op_negative, op_positive, op_pow, op_signbit, op_subtract)
 from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device, common_shape,
-                         fill_operand, hold_without_gil, kind_order, order_as, promote_operands, read_number,
-                         read_operands, read_tensor, store_number)
+                         fill_operand, hold_without_gil, kind_order, narrow_float, order_as, promote_operands,
+                         read_number, read_operands, read_tensor, store_number)
 from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
                       engine_of, finish, loaded_engine, release_gil, set_launch)
 from .._core.scalars cimport RecordedNumber, integer_range, shown, store_exact
@@ -135,6 +137,13 @@ cdef Tensor _target(Operand* operands, int count, object out, int ndim, const in
     return None
 
 
+cdef bint _is_exact(int op) noexcept:
+    """Test whether an operation compares or selects, so that floats without arithmetic have it."""
+    return comparison_of(op) >= 0 or op in (op_abs, op_clip, op_copysign, op_isfinite, op_isinf, op_isnan,
+                                            op_logical_and, op_logical_not, op_logical_or, op_logical_xor, op_maximum,
+                                            op_minimum, op_negative, op_positive, op_signbit)
+
+
 cdef object _launch_settings(object launch, str func):
     from ..cuda._launch import settings_of
     return settings_of(launch, func)
@@ -142,7 +151,7 @@ cdef object _launch_settings(object launch, str func):
 
 cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object settings):
     cdef int64_t shape[MAX_DIMS]
-    cdef int count = op_table[op].operands, i, k, type, to, ndim, numbers = 0
+    cdef int count = op_table[op].operands, i, k, type, to, ndim, numbers = 0, narrow
     cdef DLDevice device
     cdef Operand* target = &operands[count]
     cdef Tensor result
@@ -156,8 +165,11 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     if settings is not None:
         set_launch(&launch, settings)
     ndim = 0 if numbers == count else common_shape(operands, count, shape, func)
+    narrow = narrow_float(operands, count) if _is_exact(op) and not saturate else -1
     if saturate:
         type = to = _saturated_type(op, operands, count, func)
+    elif narrow >= 0:
+        type, to = type_float32, narrow if result_type(op, type_float32) == type_float32 else type_bool
     elif count == 2 and numbers == 0 and comparison_of(op) >= 0:
         type = _compared_type(op, operands, func)
         to = type_bool

@@ -12,7 +12,8 @@ from .._core.native cimport (BOOLEAN, COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, T
                              type_complex64, type_complex128, type_float32, type_float64, type_int64, type_table,
                              type_uint64)
 from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device,
-                         hold_without_gil, kind_order, promote_operands, read_operands, read_owned, store_number)
+                         hold_without_gil, kind_order, narrow_float, promote_operands, read_operands, read_owned,
+                         store_number)
 from .engine cimport (Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, ReduceOptions, check_device,
                       engine_at, engine_of, finish, loaded_engine, release_gil)
 from .._core.convert cimport read_array
@@ -20,10 +21,11 @@ from .._core.default_dtype cimport default_real
 from .._core.indexing cimport axis_of, sequence_of
 from .._core.scalars cimport plain_number, shown
 from .._core.shapes cimport as_tuple
-from .._core.tensor cimport Tensor, new_empty, new_tensor
+from .._core.tensor cimport Tensor, new_empty, new_tensor, operations
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA, read_dtype
 
 from .._core.types import as_dtype
+from .arguments import written
 from .reduction_docs import described_reduction
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
@@ -288,7 +290,7 @@ cdef object _general(int reduction, ReduceArguments* arguments):
     cdef DLDataType wanted
     cdef DLDevice device
     cdef uint64_t axes
-    cdef int count = 1, type, to, ndim, dtype = -1
+    cdef int count = 1, type, to, ndim, dtype = -1, narrow
     cdef bint keepdims = arguments.keepdims != NULL and bool(<object>arguments.keepdims)
     axis = _index_axes(<object>arguments.axis, func) if arguments.axis != NULL else None
     options.saturate = arguments.saturate != NULL and bool(<object>arguments.saturate)
@@ -319,7 +321,11 @@ cdef object _general(int reduction, ReduceArguments* arguments):
         arguments.x = <PyObject*>element
         return _general(reduction, arguments)
     common_device(operands, count + (output != NULL), &device, func)
-    type = promote_operands(operands, 1, func)
+    # Extremes, counts and tests compute nothing, so that floats without arithmetic have them.
+    narrow = narrow_float(operands, 1) if dtype < 0 and row.result[0] in b"smi" else -1
+    if narrow >= 0 and type_table[narrow].dtype.bits < 8:
+        return _of_packed(reduction, arguments, narrow, func)
+    type = type_float32 if narrow >= 0 else promote_operands(operands, 1, func)
     if dtype < 0 and _has_default_result(type, _results[reduction][type]):
         dtype = type_float64
     if dtype >= 0:
@@ -330,6 +336,8 @@ cdef object _general(int reduction, ReduceArguments* arguments):
                         f"{', '.join(_kinds_of(reduction))}")
     if options.result >= 0:
         to = options.result
+    if narrow >= 0 and to == type_float32:
+        to = narrow
     ndim = operands[0].view.ndim
     axes = _read_axes(axis, ndim, row.takes & TAKES_ONE_AXIS, func) if axis is not None else _all_axes(ndim)
     if initial is not None:
@@ -337,6 +345,18 @@ cdef object _general(int reduction, ReduceArguments* arguments):
         options.initial = number.element
     return _reduce(reduction, &options, type, to, operands, count, <object>output if output != NULL else None, axes,
                    keepdims, device, func)
+
+
+cdef object _of_packed(int reduction, ReduceArguments* arguments, int narrow, str func):
+    """Reduce floats of fewer than 8 bits as bfloat16, which holds their values."""
+    cdef PyObject* out = arguments.out
+    elements = operations.astype(read_array(<object>arguments.x, func), "bfloat16", True, False)
+    arguments.x = <PyObject*>elements
+    arguments.out = NULL
+    result = _general(reduction, arguments)
+    if result.dtype == elements.dtype:
+        result = operations.astype(result, dtype_of(type_table[narrow].dtype), True, False)
+    return written(result, <object>out, func) if _is_given(out) else result
 
 
 cdef uint64_t _all_axes(int ndim) noexcept:

@@ -9,7 +9,7 @@ from .._core.native cimport (COMPLEX, REAL, Block, Status, computed_types, find_
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
-from .arguments cimport SAME_DTYPE, deliver, read_output, result_for
+from .arguments cimport SAME_DTYPE, deliver, is_narrow_float, read_output, result_for
 from .engine cimport LaunchContext, PyThreadState, finish, release_gil, take_gil
 from .sort cimport as_operand, computed_tensor, converted, in_order, rest_of
 
@@ -59,6 +59,9 @@ cdef tuple _unique(object x, int wanted, str func):
     cdef int64_t n
     cdef int row = find_type(t.impl.dl.dtype)
     cdef bint ordered = (wanted & (INDICES | INVERSE)) != 0
+    if is_narrow_float(row):  # bfloat16 holds its values
+        found_values, *rest = _unique(astype(t, "bfloat16"), wanted, func)
+        return (astype(found_values, t.dtype), *rest)
     if row < 0 or row >= computed_types:
         raise TypeError(f"{func}: x is {t.dtype}, expected bool, an integer, a float or a complex dtype; convert it "
                         f"with astype()")

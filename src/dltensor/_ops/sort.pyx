@@ -10,8 +10,8 @@ from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, type_int64, type_table, work_bytes
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU
-from .arguments cimport (HOLDS, SAME_DTYPE, Operand, deliver, kind_order, promote_operands, read_operands, read_output,
-                         read_owned, result_for)
+from .arguments cimport (HOLDS, SAME_DTYPE, Operand, deliver, is_narrow_float, kind_order, promote_operands,
+                         read_operands, read_output, read_owned, result_for)
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device, engine_at, finish,
                       is_same_place, release_gil)
 from .._core.scalars cimport integer_range
@@ -19,6 +19,7 @@ from .._core.scalars cimport integer_range
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.types import DeviceError
+from .arguments import written
 from .casting import astype, where
 from .elementwise import isnan
 
@@ -56,6 +57,11 @@ cdef Tensor _check_order(Tensor t, str func, str what):
         raise TypeError(f"{func}: {what} is {t.dtype}, expected bool, an integer or a float dtype; "
                         f"{'take real() or abs() of it' if complex_ else 'convert it with astype()'}")
     return t
+
+
+cdef Tensor _with_order(Tensor t, str func):
+    """The elements in a dtype that has their order: floats without arithmetic as bfloat16, which holds their values."""
+    return astype(t, "bfloat16") if is_narrow_float(find_type(t.impl.dl.dtype)) else _check_order(t, func, "x")
 
 
 cdef Tensor in_order(Tensor t, str func):
@@ -197,7 +203,11 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     >>> dl.sort(dl.asarray([1.5, dl.nan, 2.5]), descending=True)
     Tensor([2.5, 1.5, nan], shape=(3,), device=cpu, dtype=float32)
     """
-    cdef Tensor t = ordered_anywhere(x, "sort")
+    cdef Tensor t = computed_tensor(x, "sort")
+    if is_narrow_float(find_type(t.impl.dl.dtype)):
+        elements = sort(_with_order(t, "sort"), axis, descending=descending)
+        return written(astype(elements, t.dtype), out, "sort")
+    t = _check_order(t, "sort", "x")
     return _run(t, _axis(axis, t.impl.dl.ndim, "sort"), bool(descending), False, out, "sort")
 
 
@@ -223,7 +233,7 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     >>> dl.argsort(dl.asarray([3, 1, 2, 1]))
     Tensor([1, 3, 2, 0], shape=(4,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = ordered_anywhere(x, "argsort")
+    cdef Tensor t = _with_order(computed_tensor(x, "argsort"), "argsort")
     return _run(t, _axis(axis, t.impl.dl.ndim, "argsort"), bool(descending), True, out, "argsort")
 
 
@@ -266,7 +276,7 @@ def top_k(x, k, /, axis=-1, *, mode="largest", sorted=True):
     >>> values, indices
     (Tensor([5, 4], shape=(2,), device=cpu, dtype=int64), Tensor([4, 2], shape=(2,), device=cpu, dtype=int64))
     """
-    cdef Tensor t = ordered_anywhere(x, "top_k")
+    cdef Tensor given = computed_tensor(x, "top_k"), t = _with_order(given, "top_k")
     cdef Tensor values, indices
     cdef int64_t shape[64]
     cdef int along, i, ndim = t.impl.dl.ndim
@@ -288,7 +298,7 @@ def top_k(x, k, /, axis=-1, *, mode="largest", sorted=True):
     read_owned(values, &elements)
     read_owned(indices, &places)
     _sort_lines(t, &elements, &places, along, largest, "top_k")
-    return values, indices
+    return astype(values, given.dtype, copy=False), indices
 
 
 def statistics_of_order(x, axis, places):
