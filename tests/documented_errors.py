@@ -362,6 +362,12 @@ ROWS = [
     ("TypeError", lambda f: f(X, "a"), "Tensor.round"),
     ("TypeError", lambda f: f(COMPLEX), "median sort argsort"),
     ("TypeError", lambda f: f(COMPLEX, 0.5), "quantile"),
+    ("TypeError", lambda f: f(COMPLEX, "int8"), "quantize"),
+    ("TypeError", lambda f: f(COMPLEX, X), "dequantize"),
+    ("TypeError", lambda f: f(COMPLEX, [X, X]), "quantization_error"),
+    ("ValueError", lambda f: f(X, "int9"), "quantize"),
+    ("ValueError", lambda f: f(X, VECTOR), "dequantize"),
+    ("ValueError", lambda f: f(VECTOR, [X, X]), "quantization_error"),
     ("IndexError", lambda f: f(X, 0.5, axis=9), "quantile"),
     ("ValueError", lambda f: f(X, 2.0), "quantile"),
     # tensors on a device where nothing here computes

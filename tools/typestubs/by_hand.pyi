@@ -176,6 +176,19 @@ class UniqueInverse(NamedTuple):
     values: Tensor
     inverse_indices: Tensor
 
+# -- _ops/quantization
+class Quantized(NamedTuple):
+    values: Tensor
+    scale: Tensor
+    scale2: Tensor | None
+
+class QuantizationError(NamedTuple):
+    largest: float
+    relative_rms: float
+    decibels: float
+    clamped: int
+    flushed: int
+
 # -- _ops/fusing
 class _Fused(Protocol):
     def __call__(self, *args: Any, out: TensorLike | None = None, **keywords: Any) -> Any: ...

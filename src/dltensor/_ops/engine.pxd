@@ -83,6 +83,8 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
         pass
     cppclass Draw:
         pass
+    cppclass QuantizeCall:
+        pass
     cppclass EngineOperand:
         const DLTensor* tensor
         Block* block
@@ -131,6 +133,10 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
         Status (*search)(const EngineOperand&, const EngineOperand&, const EngineOperand&, bint,
                          const LaunchContext&) noexcept
         Status (*tally)(const EngineOperand&, const EngineOperand*, const EngineOperand&, const LaunchContext&) noexcept
+        Status (*quantize)(const QuantizeCall&, const EngineOperand&, const EngineOperand&, const EngineOperand&,
+                           const EngineOperand*, const LaunchContext&) noexcept
+        Status (*dequantize)(const EngineOperand&, const EngineOperand*, const EngineOperand*, int,
+                             const EngineOperand&, const LaunchContext&) noexcept
     const EngineTable cpu_engine
 
 cdef extern from "Python.h" nogil:

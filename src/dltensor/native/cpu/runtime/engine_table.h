@@ -26,6 +26,7 @@ enum Real : int;
 enum class Scan : int32_t;
 enum Distribution : int;
 struct Draw;
+struct QuantizeCall;
 namespace cuda {
 struct Stream;
 struct Launch;
@@ -128,6 +129,14 @@ struct EngineTable {
   // those with no place there are left out. All in C order; the others are int64.
   Status (*tally)(const EngineOperand& bins, const EngineOperand* weights, const EngineOperand& sums,
                   const LaunchContext& launch) noexcept;
+  // x, of float32, as narrow numbers with a scale for each block, and one for the whole tensor where the format has it. All in C
+  // order, and apart; see native/cpu/quantize/quantize.h. Null: the caller composes it of other slots.
+  Status (*quantize)(const QuantizeCall& call, const EngineOperand& x, const EngineOperand& values, const EngineOperand& scale,
+                     const EngineOperand* tensor_scale, const LaunchContext& launch) noexcept;
+  // out = (values - zero) * scales[0] * ..., computed in float32 from the left and converted to the dtype of `out`. All in C order;
+  // `zero` (null: none) and the scales, of float32 and at most four together, have a number for each block. Null as above.
+  Status (*dequantize)(const EngineOperand& values, const EngineOperand* zero, const EngineOperand* scales, int count,
+                       const EngineOperand& out, const LaunchContext& launch) noexcept;
 };
 DLT_API extern const EngineTable cpu_engine;
 

@@ -25,6 +25,7 @@ struct CopyKernels;
 struct ElementwiseKernels;
 struct IndexKernels;
 struct LinalgKernels;
+struct QuantizeKernels;
 struct RandomKernels;
 struct ReduceKernels;
 struct ScanKernels;
@@ -36,6 +37,7 @@ struct Kernels {
   const ElementwiseKernels* elementwise;
   const IndexKernels* index;
   const LinalgKernels* linalg;
+  const QuantizeKernels* quantize;
   const RandomKernels* random;
   const ReduceKernels* reduce;
   const ScanKernels* scan;

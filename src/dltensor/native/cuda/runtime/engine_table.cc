@@ -13,7 +13,7 @@ static_assert(sizeof(Launch) <= sizeof(LaunchContext::settings) && alignof(Launc
 const EngineTable cuda_engine = {
     element, real,       cast,         choose,  fill,      gemm,           reduce,
     scan,    sort_along, gather,       scatter, pack_mask, mask_positions, kernels::mask_tile,
-    factor,  draw,       searchsorted, tally,
+    factor,  draw,       searchsorted, tally,   nullptr,   nullptr,
 };
 
 }  // namespace dlt::cuda

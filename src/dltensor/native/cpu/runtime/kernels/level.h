@@ -43,6 +43,9 @@ void fill_small_casts(CopyKernels* kernels);
 void fill_halves(ElementwiseKernels* kernels);
 void fill_moves(CopyKernels* kernels);
 void fill_packed(CopyKernels* kernels);
+void fill_scales(QuantizeKernels* kernels);
+void fill_blocks(QuantizeKernels* kernels);
+void fill_codes(QuantizeKernels* kernels);
 void fill_streams(ElementwiseKernels* kernels);  // after the loops that it has in another form
 void fill_gather(IndexKernels* kernels);
 void fill_masks(IndexKernels* kernels);

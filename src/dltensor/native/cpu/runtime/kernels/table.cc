@@ -4,6 +4,7 @@
 #include "native/cpu/elementwise/kernels.h"
 #include "native/cpu/index/kernels.h"
 #include "native/cpu/linalg/kernels.h"
+#include "native/cpu/quantize/kernels.h"
 #include "native/cpu/random/kernels.h"
 #include "native/cpu/reduce/kernels.h"
 #include "native/cpu/runtime/kernels/level.h"
@@ -20,6 +21,7 @@ void fill_table(Kernels* kernels) {
   static ElementwiseKernels elementwise;
   static IndexKernels index;
   static LinalgKernels linalg;
+  static QuantizeKernels quantize;
   static RandomKernels random;
   static ReduceKernels reduce;
   static ScanKernels scan;
@@ -49,6 +51,9 @@ void fill_table(Kernels* kernels) {
   fill_vectors(&linalg);
   fill_small_matrices(&linalg);
   fill_factors(&linalg);
+  fill_scales(&quantize);
+  fill_blocks(&quantize);
+  fill_codes(&quantize);
   fill_random(&random);
   fill_samples(&random);
   DLT_LOWEST_LEVEL::fill_reduction_states(&reduce);
@@ -57,7 +62,7 @@ void fill_table(Kernels* kernels) {
   fill_scans(&scan);
   fill_sorts(&sort);
   fill_column_sorts(&sort);
-  *kernels = {DLT_TEXT(DLT_LEVEL), &copy, &elementwise, &index, &linalg, &random, &reduce, &scan, &sort};
+  *kernels = {DLT_TEXT(DLT_LEVEL), &copy, &elementwise, &index, &linalg, &quantize, &random, &reduce, &scan, &sort};
 }
 
 }  // namespace dlt::DLT_LEVEL

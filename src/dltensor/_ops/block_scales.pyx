@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the engine that quantize and dequantize blocks. Operands are checked by quantization.py."""
+from .._core.native cimport find_type, is_contiguous, work_bytes
+from .._core.tensor cimport Tensor, copied
+from .._core.types cimport DType
+from .arguments cimport read_owned
+from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
+from .engine cimport QuantizeCall  # no-cython-lint: the base of QuantizeOptions
+
+cdef extern from "native/cpu/quantize/quantize.h" namespace "dlt" nogil:
+    enum ScaleKind "dlt::ScaleKind":
+        pass
+    enum ScaleRule "dlt::ScaleRule":
+        pass
+    cppclass QuantizeOptions "dlt::QuantizeCall"(QuantizeCall):  # the table only names the struct
+        ScaleKind kind
+        ScaleRule rule
+        int type
+    cppclass PowerRule:
+        unsigned int carry
+        int top
+    bint _quantizes "dlt::quantizes"(ScaleKind, int)
+    float _largest "dlt::largest_element"(int)
+    PowerRule _power_rule "dlt::power_rule"(ScaleRule, int)
+
+cdef enum:
+    MOST_OPERANDS = 4  # of dequantize_blocks, with the zero point
+
+# The kinds of scales, and the rules of powers of two, in the order of the engine.
+KINDS = ("power", "ratio", "two_level")
+RULES = ("floor", "even", "ceil")
+
+
+def has_format(DType dtype, str kind="ratio"):
+    """Return whether elements of a dtype can have scales of a kind."""
+    return _quantizes(<ScaleKind><int>KINDS.index(kind), find_type(dtype.value))
+
+
+def largest_element(DType dtype):
+    """Return the largest element of a dtype that has a format."""
+    return _largest(find_type(dtype.value))
+
+
+def power_rule(str rule, DType dtype):
+    """Return what a rule adds to the bits of magnitudes, and the exponent of the largest element."""
+    cdef PowerRule found = _power_rule(<ScaleRule><int>RULES.index(rule), find_type(dtype.value))
+    return found.carry, found.top
+
+
+cdef Tensor _in_order(Tensor t, str func):
+    """A tensor in C order: itself, or a copy."""
+    if is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
+        return t
+    return copied(t, func)
+
+
+def quantize_blocks(Tensor x, Tensor values, Tensor scale, tensor_scale, str kind, str rule):
+    """Quantize float32 into new tensors in C order. False where the engine of the device has no such function."""
+    cdef QuantizeOptions call
+    cdef LaunchContext launch
+    cdef EngineOperand source, codes, scales, second
+    cdef const EngineOperand* whole = NULL
+    cdef PyThreadState* state
+    cdef const EngineTable* engine = engine_at(x.impl.dl.device, &launch, "quantize")
+    if engine.quantize == NULL:
+        return False
+    x = _in_order(x, "quantize")
+    call.kind, call.rule = <ScaleKind><int>KINDS.index(kind), <ScaleRule><int>RULES.index(rule)
+    call.type = find_type(values.impl.dl.dtype)
+    read_owned(x, &source)
+    read_owned(values, &codes)
+    read_owned(scale, &scales)
+    if tensor_scale is not None:
+        read_owned(<Tensor>tensor_scale, &second)
+        whole = &second
+    state = release_gil(launch, work_bytes(x.impl.dl.ndim, x.impl.dl.shape, 16))
+    finish(state, engine.quantize(call, source, codes, scales, whole, launch), launch, "quantize")
+    return True
+
+
+def dequantize_blocks(Tensor values, zero, list scales, Tensor out):
+    """Dequantize into a new tensor in C order. False where the engine of the device does not."""
+    cdef LaunchContext launch
+    cdef EngineOperand source, target, offset
+    cdef const EngineOperand* point = NULL
+    cdef EngineOperand[MOST_OPERANDS] each
+    cdef PyThreadState* state
+    cdef int i, count = len(scales)
+    cdef const EngineTable* engine = engine_at(values.impl.dl.device, &launch, "dequantize")
+    if engine.dequantize == NULL or count + (zero is not None) > MOST_OPERANDS:
+        return False
+    values = _in_order(values, "dequantize")
+    owners = [values, *[_in_order(t, "dequantize") for t in scales]]
+    read_owned(values, &source)
+    read_owned(out, &target)
+    for i in range(count):
+        read_owned(<Tensor>owners[1 + i], &each[i])
+    if zero is not None:
+        owners.append(_in_order(zero, "dequantize"))
+        read_owned(<Tensor>owners[count + 1], &offset)
+        point = &offset
+    state = release_gil(launch, work_bytes(out.impl.dl.ndim, out.impl.dl.shape, 16))
+    finish(state, engine.dequantize(source, point, each, count, target, launch), launch, "dequantize")
+    return True
