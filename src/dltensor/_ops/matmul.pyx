@@ -5,7 +5,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
-                             broadcast_shapes, computed_types, environment, find_type, type_table)
+                             broadcast_shapes, computed_types, environment, find_type, type_table,
+                             type_uint8)
 from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, common_device, hold_without_gil,
                          kind_order, own_operands, promote_operands, read_operands, read_tensor)
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
@@ -13,7 +14,7 @@ from .._core.reproducible cimport refuse_library
 from .._core.scalars cimport plain_number, tag_number
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, new_empty, operations
-from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
+from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU, read_dtype
 
 from math import isfinite
 
@@ -21,6 +22,9 @@ from .._core.foreign_text import quoted
 from .._core.once import Once
 from .._core.optional_libraries import choose_library, load_openblas
 from .casting import astype
+
+cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:
+    int type_int8, type_int32
 
 cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
@@ -185,7 +189,7 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out, str func):
     return out if multiply_small(out.impl.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
 
 
-def matmul(x1, x2, /, out=None):
+def matmul(x1, x2, /, out=None, *, dtype=None):
     """Multiply matrices, or stacks of matrices that broadcast.
 
     Parameters
@@ -196,6 +200,9 @@ def matmul(x1, x2, /, out=None):
         Of shape ``(..., k, n)`` or ``(k,)``.
     out : array_like, optional
         Writable tensor of the shape and dtype of the result; overwritten and returned.
+    dtype : dtype_like, optional
+        Dtype that both operands are converted to first, of their kind or a higher one. The product of int8 and uint8 as
+        int32 converts nothing in memory and is exact below 2**31.
 
     Returns
     -------
@@ -207,7 +214,8 @@ def matmul(x1, x2, /, out=None):
     ValueError
         The inner dimensions differ (the message names both shapes), or `out` has another shape than the result.
     TypeError
-        An operand is a number or bool, there is no common dtype, or `out` has another dtype than the result.
+        An operand is a number or bool, there is no common dtype, `out` has another dtype than the result, or `dtype`
+        has no products or is of a lower kind than an operand.
 
     {See Also: gemm}
 
@@ -233,7 +241,8 @@ def matmul(x1, x2, /, out=None):
     cdef int64_t extended_out[MAX_DIMS_TWICE]
     cdef int count = 0
     cdef Tensor result
-    if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
+    cdef int wanted = -1 if dtype is None else _read_product_type(dtype)
+    if wanted < 0 and type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
         result = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, "matmul")
         if result is not None:
             return result
@@ -242,7 +251,10 @@ def matmul(x1, x2, /, out=None):
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
-    row = _convert_factors(operands, used, 3 if out is not None else 2, owners)
+    if wanted == type_int32 and device.device_type == kDLCPU and _are_bytes(operands):
+        row = wanted
+    else:
+        row = _convert_factors(operands, used, 3 if out is not None else 2, owners, wanted)
     a, b = operands[0].view, operands[1].view
     left_vector, right_vector = a.ndim == 1, b.ndim == 1
     if left_vector:
@@ -294,11 +306,29 @@ cdef int _product_shape(const DLTensor* a, const DLTensor* b, int64_t* shape) no
     return ndim
 
 
-cdef int _convert_factors(Operand* operands, PyObject** used, int count, list owners) except -1:
-    """Convert the first two of `count` operands to the dtype that they meet in, and return its row."""
+cdef int _read_product_type(object dtype) except -1:
+    """The row of a dtype that matrices are multiplied in."""
+    cdef int row = find_type(read_dtype(dtype, "matmul"))
+    if row < 0 or row >= computed_types or kind_order(row) == 0:
+        raise TypeError(f"matmul: dtype must be an integer, float or complex one with arithmetic, got {quoted(dtype)}")
+    return row
+
+
+cdef bint _are_bytes(const Operand* operands) noexcept:
+    """Test whether both operands are int8 or uint8, whose products need no conversion to int32."""
+    return ((operands[0].type == type_int8 or operands[0].type == type_uint8) and
+            (operands[1].type == type_int8 or operands[1].type == type_uint8))
+
+
+cdef int _convert_factors(Operand* operands, PyObject** used, int count, list owners, int wanted) except -1:
+    """Convert the first two of `count` operands to a dtype, -1: the one that they meet in, and return its row."""
     cdef int i, row = operands[0].type
-    if row != operands[1].type or row < 0 or row >= computed_types:
-        row = promote_operands(operands, 2, "matmul")
+    if wanted >= 0 or row != operands[1].type or row < 0 or row >= computed_types:
+        row = wanted if wanted >= 0 else promote_operands(operands, 2, "matmul")
+        for i in range(2):
+            if wanted >= 0 and (operands[i].type < 0 or kind_order(operands[i].type) > kind_order(row)):
+                raise TypeError(f"matmul: an operand is {dtype_of(operands[i].view.dtype)}, which does not become "
+                                f"{dtype_of(type_table[row].dtype)}; convert it with astype()")
         own_operands(used, count, operands, owners, "matmul")  # a conversion may release the GIL
         for i in range(2):
             if operands[i].type != row:

@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "native/cpu/linalg/blas.h"
+#include "native/cpu/quantize/byte_product.h"
 #include "native/cpu/copy/copy.h"
 #include "native/cpu/copy/kernels.h"
 #include "native/cpu/elementwise/op_numbers.h"
@@ -97,6 +98,7 @@ Status multiply(const Product& p) {
     for (int64_t r = 0; r < p.c.rows; ++r) memset(p.c.data + r * p.c.row, 0, size_t(p.c.columns * p.width));
     return success;
   }
+  if (p.b_type >= 0) return multiply_bytes(p);
   if (is_vector_product(p.c.rows, p.c.columns, depth)) return multiply_vector(p);
   const bool near = is_near(p.c.rows, p.c.columns, depth, p.width);
   const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
@@ -175,7 +177,7 @@ void multiply_batch(void* context, int64_t index) {
 Status multiply_stack(Batches batches) {
   Product& first = batches.first;
   const int last = batches.dims - 1;
-  if (first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
+  if (first.b_type < 0 && first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
     // Products of vectors: the last dimension becomes rows, each with a vector of its own.
     first.c.rows = first.a.rows = batches.c->shape[last];
     const bool is_one = first.c.rows == 1;  // whose strides may be anything
@@ -290,7 +292,9 @@ Status add_product(const Product& p) noexcept {
 Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept {
   const int type = find_type(c.dtype);
   if (type < 0 || type == type_bool || type >= computed_types) return undefined_for(type);
-  if (find_type(a.dtype) != type || find_type(b.dtype) != type) return undefined_for(type);
+  const int from = find_type(a.dtype), b_type = find_type(b.dtype);
+  const bool bytes_only = type == type_int32 && is_byte(from) && is_byte(b_type);
+  if (!bytes_only && (from != type || b_type != type)) return undefined_for(type);
   const int inner = type == type_float16 || type == type_bfloat16 ? type_float32 : type;
   Stack stack;
   if (!read_stack(c, a, b, &stack)) return does_not_broadcast();
@@ -299,7 +303,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   if (kernel == nullptr) return undefined_for(type);
   const int d = c.ndim - 2;
   const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
-  const int64_t width = type_table[inner].bytes, bytes = type_table[type].bytes;
+  const int64_t width = type_table[inner].bytes, bytes = type_table[from].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);
   const bool in_place = plain && inner == type && writes_in_place(c, a, b);
   // Otherwise the products of all batches are written to a contiguous temporary first.
@@ -313,8 +317,9 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
     result.strides = strides;
     result.dtype = type_table[inner].dtype;
   }
-  const Product p{
-      kernel, inner, type, width, matrix_of(result, m, n, width), matrix_of(a, m, depth, bytes), matrix_of(b, depth, n, bytes)};
+  Product p{
+      kernel, inner, from, width, matrix_of(result, m, n, width), matrix_of(a, m, depth, bytes), matrix_of(b, depth, n, bytes)};
+  if (bytes_only) p.b_type = b_type;
   const Status status = stack.is_stack ? multiply_stack({p, &result, stack.a, stack.b, bytes, d}) : multiply(p);
   return in_place || !status.ok() ? status : finish_scaled(c, result, inner, alpha, beta);
 }

@@ -9,7 +9,7 @@ namespace dlt {
 
 // c[..., m, n] = a[..., m, k] @ (alpha * b[..., k, n]) + beta * c. The dimensions before the last two broadcast to
 // those of c. All three share a dtype: an integer, a float or a complex one; any strides. With beta 0, c is not read;
-// with k 0 the product is 0. Integers wrap, and take the integer part of alpha and beta. float16 and bfloat16 are
+// with k 0 the product is 0. c may be int32 where a and b are int8 or uint8. Integers wrap, and take the integer part of alpha and beta. float16 and bfloat16 are
 // summed in float32. c may overlap a and b.
 DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept;
 

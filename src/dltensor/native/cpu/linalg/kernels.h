@@ -71,6 +71,19 @@ struct NormLoops {
 
 inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
 
+// Products of bytes, summed in int32, which wraps. b is packed as panels of `columns` columns: `unit` elements of depth of each
+// column side by side, as bytes or as words of 16 bits; rows of a have the same elements.
+struct ByteProducts {
+  int unit, element_bytes, columns;  // unit 0: the processor lacks the instruction
+  bool offset;  // elements of a are 128 more where they have a sign, and those of b have one
+  // `depth` units by at most `columns` columns; what is missing is 0. Strides in bytes.
+  void (*pack)(void* panel, const uint8_t* b, int64_t row, int64_t column, int64_t depth, int64_t columns, bool is_signed);
+  void (*pack_row)(void* out, const uint8_t* a, int64_t column, int64_t depth, bool is_signed);
+  // c (rows x columns of a panel) = start + a @ panel, of each column; null adds to c. a_row in bytes, c_row in elements.
+  void (*multiply)(int32_t* c, int64_t c_row, const void* a, int64_t a_row, const void* panel, const int32_t* start,
+                   int64_t rows, int64_t units);
+};
+
 struct LinalgKernels {
   product_t products[type_count];
   vector_product_t vector_products[type_count];
@@ -78,6 +91,7 @@ struct LinalgKernels {
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];
   NormLoops norms[2];  // float32, float64
+  ByteProducts byte_products[2];  // by words of 16 bits; by dot products of bytes, which not every processor of the level has
 };
 
 }  // namespace dlt

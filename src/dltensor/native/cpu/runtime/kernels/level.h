@@ -50,6 +50,7 @@ void fill_streams(ElementwiseKernels* kernels);  // after the loops that it has 
 void fill_gather(IndexKernels* kernels);
 void fill_masks(IndexKernels* kernels);
 void fill_products(LinalgKernels* kernels);
+void fill_byte_products(LinalgKernels* kernels);
 void fill_norms(LinalgKernels* kernels);
 void fill_vectors(LinalgKernels* kernels);
 void fill_reductions(ReduceKernels* kernels);

@@ -47,6 +47,7 @@ void fill_table(Kernels* kernels) {
   fill_gather(&index);
   fill_masks(&index);
   fill_products(&linalg);
+  fill_byte_products(&linalg);
   fill_norms(&linalg);
   fill_vectors(&linalg);
   fill_small_matrices(&linalg);
