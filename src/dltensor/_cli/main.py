@@ -22,6 +22,7 @@ COMMANDS = {
     "inspect": ("dltensor.inspection", "show every field of a tensor, and how known consumers handle it"),
     "check": ("dltensor.conformance.command", "check which rules of DLPack a framework, or your own type, follows"),
     "matrix": ("dltensor.conformance.matrix.command", "exchange tensors between all installed frameworks"),
+    "convert": ("dltensor._cli.convert", "quantise a .safetensors file, or dequantise it, tensor by tensor"),
     "bench": ("dltensor._cli.bench", "time exchange and calls on this machine against the installed peers"),
     "info": ("dltensor._cli.info", "show versions, devices, packages, and the flags to build against this package"),
 }

@@ -5,6 +5,7 @@ import json
 import os
 
 from .._core.foreign_text import first_line
+from .._tools.checkpoints import LayoutError, find_groups
 from .._tools.terminal import columns_of, fill, labelled, width
 
 _TITLES = ["name", "dtype", "shape", "bytes", "at byte"]
@@ -17,6 +18,20 @@ def _rows(file):
             yield name, file.info(name), ""
         except (ValueError, TypeError, OSError) as error:
             yield name, None, first_line(str(error))
+
+
+def _layouts(file):
+    """(layout, count of weights, note) of quantised weights, and what is wrong with them."""
+    if file.format != "safetensors":
+        return [], ""
+    try:
+        groups = find_groups(file)
+    except LayoutError as error:
+        return [], first_line(str(error))
+    found = {}
+    for group in groups:
+        found.setdefault((group.layout, group.note), []).append(group)
+    return [(layout, len(weights), note) for (layout, note), weights in found.items()], ""
 
 
 def lines_of(file):
@@ -36,6 +51,12 @@ def lines_of(file):
         f"elements in {size:,}", width())]  # fmt: skip
     for key, value in file.metadata.items():
         lines += [[(line, "")] for line in labelled(f"  {first_line(key, 40)}", first_line(value), 14, width())]
+    layouts, unclear = _layouts(file)
+    for layout, weights, note in layouts:
+        text = f"{layout}, {weights} weight{'' if weights == 1 else 's'}; {note}"
+        lines += [[(line, "")] for line in labelled("  layout", text, 14, width())]
+    if unclear:
+        lines += [[(line, "")] for line in labelled("  layout", f"unclear: {unclear}", 14, width())]
     table = [_TITLES]
     for name, info, problem in rows:
         if info is None:
@@ -66,5 +87,9 @@ def json_of(file):
         else:
             dtype = None if info.dtype is None else str(info.dtype)
             tensors[name] = {"dtype": dtype, "shape": info.shape, "nbytes": info.nbytes, "offset": info.offset}
+    layouts, unclear = _layouts(file)
     content = {"subject": "file", "format": file.format, "metadata": file.metadata, "tensors": tensors}
+    content["layouts"] = [dict(zip(("layout", "weights", "note"), row, strict=True)) for row in layouts]
+    if unclear:
+        content["layouts_problem"] = unclear
     return json.dumps(content, indent=1)

@@ -192,33 +192,68 @@ def _as_safetensors(sources, metadata, prefix):
     Tensors whose sizes are multiples of 256 bytes come first, so that all of them begin at such; the others are in
     order of the size of an element. The header keeps the order of the caller.
     """
+    data, described = {}, {}
+    for name, t in sources.items():
+        check_safetensors(name, t.dtype, t.size, prefix)
+        t = t.astype(t.dtype, padded=False) if _is_padded(t) else t
+        data[name] = memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
+        described[name] = t.dtype, t.shape, len(data[name])
+    header, order = safetensors_header(described, metadata, prefix)
+    return len(header) + sum(map(len, data.values())), [header, *(data[name] for name in order)]
+
+
+def check_safetensors(name, dtype, size, prefix):
+    """Refuse a tensor that no .safetensors file holds.
+
+    Raises
+    ------
+    TypeError
+        The format lacks the dtype.
+    ValueError
+        The elements end inside a byte.
+
+    Examples
+    --------
+    >>> check_safetensors("w", dl.float32, 4, "save")
+    """
+    if dtype not in _spelled():
+        raise TypeError(f"{prefix}: {quoted(name, 60)} has elements of type {dtype}, which .safetensors files "
+                        f"cannot hold; .npz files can")  # fmt: skip
+    if dtype.bits < 8 and size * dtype.bits % 8:
+        raise ValueError(f"{prefix}: {quoted(name, 60)} has {size} elements of {dtype.bits} bits, which end "
+                         f"inside a byte; .safetensors files hold whole bytes")  # fmt: skip
+
+
+def _spelled():
+    return {as_dtype(name): code for code, name in DTYPES.items()}
+
+
+def safetensors_header(described, metadata, prefix):
+    """Return the header of a .safetensors file, and the names of its tensors in the order of their bytes.
+
+    `described` has the dtype, shape and bytes of each tensor by its name.
+
+    >>> header, order = safetensors_header({"w": (dl.uint8, (2,), 2)}, {}, "save"); len(header), order
+    (256, ['w'])
+    """
     import json
 
-    spelled = {as_dtype(name): code for code, name in DTYPES.items()}
+    spelled = _spelled()
     entries, places = {METADATA: metadata} if metadata else {}, []
-    for number, (name, t) in enumerate(sources.items()):
-        dtype = t.dtype
-        if dtype not in spelled:
-            raise TypeError(f"{prefix}: {quoted(name, 60)} has elements of type {t.dtype}, which .safetensors files "
-                            f"cannot hold; .npz files can")  # fmt: skip
-        if dtype.bits < 8 and t.size * dtype.bits % 8:
-            raise ValueError(f"{prefix}: {quoted(name, 60)} has {t.size} elements of {t.dtype.bits} bits, which end "
-                             f"inside a byte; .safetensors files hold whole bytes")  # fmt: skip
-        t = t.astype(dtype, padded=False) if _is_padded(t) else t
-        data = memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
-        is_odd = len(data) % ALIGNMENT != 0
-        places.append((is_odd, -t.itemsize if is_odd else 0, number, name, data))
-        entries[name] = {"dtype": spelled[dtype], "shape": t.shape, "data_offsets": None}
-    places.sort()  # the numbers differ, so that no data is compared
+    for number, (name, (dtype, shape, nbytes)) in enumerate(described.items()):
+        is_odd = nbytes % ALIGNMENT != 0
+        places.append((is_odd, -dtype.itemsize if is_odd else 0, number, name, nbytes))
+        entries[name] = {"dtype": spelled[dtype], "shape": shape, "data_offsets": None}
+    places.sort()
     at = 0
-    for _, _, _, name, data in places:
-        entries[name]["data_offsets"] = at, at + len(data)
-        at += len(data)
+    for _, _, _, name, nbytes in places:
+        entries[name]["data_offsets"] = at, at + nbytes
+        at += nbytes
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     if len(text) > 100_000_000:
         raise ValueError(f"{prefix}: the header takes {len(text)} bytes; .safetensors files have at most 100000000")
-    return 8 + len(text) + at, [len(text).to_bytes(8, "little") + text, *(place[-1] for place in places)]
+    return len(text).to_bytes(8, "little") + text, [place[3] for place in places]
 
 
 def map_raw(path, shape, dtype, mode, offset):

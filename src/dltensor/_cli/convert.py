@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convert a .safetensors file tensor by tensor: quantise its weights, or dequantise those that are quantised.
+
+With --dtype all weights become floats of that dtype: layouts of mxfp4, nvfp4, fp8, int8, int4, GPTQ, AWQ and nf4 are
+recognised by names. With --format matrices are quantised; X becomes X and X_scale, and X_scale_2 for nvfp4. Other
+tensors are copied. The new file takes the place of OUT when it is complete.
+"""
+
+import fnmatch
+import math
+import os
+
+import dltensor as dl
+
+from .._core.foreign_text import first_line
+from .._core.views import raw_bytes
+from .._ops.quantization import FORMATS, SCALE_DTYPES
+from .._tools.checkpoints import LayoutError, find_groups
+from .._tools.terminal import Bar, columns_of, complain, say, width
+from ..io._paths import Replacement
+from ..io._writing import check_safetensors, safetensors_header
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def arguments(parser):
+    """Declare the options of the command."""
+    parser.usage = "dltensor convert IN OUT (--dtype DTYPE | --format FORMAT) [--rule RULE] [--keep GLOB] [--errors]"
+    parser.add_argument("source", metavar="IN", help="a .safetensors file")
+    parser.add_argument("target", metavar="OUT", help="the file to write")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--dtype", choices=_FLOATS, help="dequantise, and convert floats to this dtype")
+    kind.add_argument("--format", choices=[*FORMATS, "int8", "float8_e4m3fn", "float8_e5m2"], help="quantise matrices")
+    parser.add_argument("--rule", choices=("floor", "even", "ceil"), default="floor", help="of powers of two")
+    parser.add_argument("--keep", metavar="GLOB", action="append", default=[], help="names that stay as they are")
+    parser.add_argument("--errors", action="store_true", help="print what quantization changed in each tensor")
+
+
+class _Output:
+    """A weight in the new file: tensors by name with dtype and shape, and the function that makes them."""
+
+    def __init__(self, described, make, what):
+        self.described, self.make, self.what, self.error = described, make, what, None
+
+
+def _nbytes(dtype, shape):
+    return math.prod(shape) * dtype.bits // 8
+
+
+def _dequantized(name, dtype, group, info, read):
+    """The weight as floats of a dtype."""
+    if group is not None:
+        return _Output({name: (dtype, group.shape)}, lambda: [group.dequantize(read, dtype)], group.layout)
+    return _Output({name: (dtype, info.shape)}, lambda: [dl.astype(read(name), dtype, copy=False)], "converted")
+
+
+def _quantized(name, options, shape, read):
+    """The weight as values and scales; `read` returns it as floats."""
+    dtype, kind, length = FORMATS.get(options.format, (options.format, "ratio", None))
+    block = (1, -1) if length is None else length
+    scale_shape = (*shape[:-1], 1 if length is None else shape[-1] // length)
+    described = {name: (dl.DTYPES[dtype], shape), f"{name}_scale": (dl.DTYPES[SCALE_DTYPES[kind]], scale_shape)}
+    if kind == "two_level":
+        described[f"{name}_scale_2"] = (dl.float32, ())
+
+    def make():
+        x = read()
+        q = dl.quantize(x, options.format, block=block, rule=options.rule)
+        if options.errors:
+            output.error = dl.quantization_error(x, q)
+        return [t for t in q if t is not None]
+
+    output = _Output(described, make, options.format)
+    return output
+
+
+def _can_quantize(options, name, shape):
+    length = FORMATS.get(options.format, (None, None, None))[2] or 1
+    return len(shape) >= 2 and 0 not in shape and shape[-1] % length == 0 and not _is_kept(options, name)
+
+
+def _is_kept(options, name):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in options.keep)
+
+
+def plan(file, options):
+    """Return the outputs of a conversion, in the order of the file, without reading weights."""
+    groups = {name: group for group in find_groups(file) for name in group.parts.values()}
+    outputs, done = [], set()
+    for name in file.names:
+        group = groups.get(name)
+        if group is not None and id(group) in done:
+            continue
+        done.add(id(group))
+        info = file.info(name)
+        is_float = group is not None or (info.dtype is not None and str(info.dtype) in _FLOATS)
+        name, shape = (group.name, group.shape) if group is not None else (name, info.shape)
+        if is_float and options.dtype and not _is_kept(options, name):
+            outputs.append(_dequantized(name, dl.DTYPES[options.dtype], group, info, file.read))
+        elif is_float and options.format and _can_quantize(options, name, shape):
+            read = (
+                (lambda n=name: file.read(n)) if group is None else (lambda g=group: g.dequantize(file.read, "float32"))
+            )
+            outputs.append(_quantized(name, options, shape, read))
+        elif group is None:
+            outputs.append(_Output({name: (info.dtype, shape)}, lambda n=name: [file.read(n)], "copied"))
+        else:
+            for part in group.parts.values():
+                part_info = file.info(part)
+                outputs.append(
+                    _Output({part: (part_info.dtype, part_info.shape)}, lambda n=part: [file.read(n)], "copied")
+                )
+    return outputs, list({id(group): group for group in groups.values()}.values())
+
+
+def _header(outputs, metadata, prefix):
+    """The header of the new file and the order of its tensors; refuses a name twice and what the format cannot hold."""
+    described = {}
+    for output in outputs:
+        for name, (dtype, shape) in output.described.items():
+            if name in described:
+                raise LayoutError(f"{prefix}: two tensors would have the name {first_line(name, 80)!r}")
+            check_safetensors(name, dtype, math.prod(shape), prefix)
+            described[name] = dtype, shape, _nbytes(dtype, shape)
+    return safetensors_header(described, metadata, prefix)
+
+
+def convert(file, target, options):
+    """Write the new file; returns the outputs and the groups that were found."""
+    outputs, groups = plan(file, options)
+    header, order = _header(outputs, file.metadata, "convert")
+    places, at = {}, len(header)
+    sizes = {name: _nbytes(*what) for output in outputs for name, what in output.described.items()}
+    for name in order:
+        places[name] = at
+        at += sizes[name]
+    with Bar("convert, MB") as bar, Replacement(target, at, "convert") as new:
+        new.write(header)
+        done = 0
+        for output in outputs:
+            made = output.make()
+            for name, t in zip(output.described, made, strict=True):
+                data = memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
+                if len(data) != sizes[name]:
+                    raise LayoutError(
+                        f"convert: {first_line(name, 80)!r} has {len(data)} bytes, expected {sizes[name]}"
+                    )
+                os.lseek(new.file, places[name], os.SEEK_SET)
+                new.write(data)
+                done += len(data)
+            del made, t, data
+            bar(done // 10**6, at // 10**6)
+    return outputs, groups
+
+
+def run(options):
+    """Convert, print what was found, and return the exit status: 0 done, 2 not possible."""
+    try:
+        with dl.open_file(options.source, mmap=False) as file:
+            if file.format != "safetensors":
+                complain(
+                    f"dltensor convert: {first_line(options.source)} is a .{file.format} file, expected .safetensors"
+                )
+                return 2
+            outputs, groups = convert(file, options.target, options)
+    except (ValueError, TypeError, OSError) as error:  # a LayoutError is a ValueError
+        complain(f"dltensor convert: {first_line(str(error), 500)}")
+        return 2
+    counts = {}
+    for output in outputs:
+        counts[output.what] = counts.get(output.what, 0) + 1
+    say(f"{first_line(options.target)}: " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    for layout, note in {group.layout: group.note for group in groups}.items():
+        say(f"  {layout}: {note}")
+    rows = [(next(iter(o.described)), o.error) for o in outputs if o.error]
+    if rows:
+        table = [["name", "decibels", "relative rms", "largest", "clamped", "to zero"]]
+        for name, e in rows:
+            table.append(
+                [
+                    first_line(name, 80),
+                    f"{e.decibels:.1f}",
+                    f"{e.relative_rms:.2e}",
+                    f"{e.largest:.3g}",
+                    str(e.clamped),
+                    str(e.flushed),
+                ]
+            )
+        for line in columns_of(table, width(), right=(1, 2, 3, 4, 5)):
+            say(line)
+    return 0
