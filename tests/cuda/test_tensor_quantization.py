@@ -7,12 +7,12 @@ import pytest
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
 
 import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
-from test_tensor_cuda import machine_order  # noqa: E402, F401  the fixture is used by name
 
 from dltensor._ops import quantization  # noqa: E402
 
-pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
-FORMATS = [*quantization.FORMATS, "int8", "int4", "float8_e4m3fn"]
+pytestmark = [pytest.mark.usefixtures("eager_machine"), *([pytest.mark.gpu] if setup.ON_CARD else [])]
+FORMATS = ["mxfp8", "mxfp8_e5m2", "int8", "float8_e4m3fn"]
+PACKED = [*(name for name in quantization.FORMATS if name not in FORMATS), "int4"]
 
 
 def numbers():
@@ -42,6 +42,19 @@ def test_bytes_are_those_of_the_host(name):
             assert y.to("cpu").tobytes() == dl.dequantize(*want, zero=2, dtype="bfloat16").tobytes(), (block, rule)
             tested += 1
     assert tested >= 4
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_values_are_refused(name):
+    x = dl.ones((2, 32))
+    with pytest.raises(
+        TypeError, match=r'quantize: .* is packed, several elements to a byte, .* with .to."cpu". first'
+    ):
+        dl.quantize(x.to("cuda"), name)
+    q = dl.quantize(x, name)
+    there = [None if t is None else t.to("cuda") for t in q]
+    with pytest.raises(TypeError, match=f"{q.values.dtype} is packed, several elements to a byte"):
+        dl.dequantize(*there)
 
 
 def test_a_scale_on_another_device_is_refused():

@@ -138,8 +138,8 @@ def convert(file, target, options):
         new.write(header)
         done = 0
         for output in outputs:
-            made = output.make()
-            for name, t in zip(output.described, made, strict=True):
+            tensors = output.make()
+            for name, t in zip(output.described, tensors, strict=True):
                 data = memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
                 if len(data) != sizes[name]:
                     raise LayoutError(
@@ -148,7 +148,7 @@ def convert(file, target, options):
                 os.lseek(new.file, places[name], os.SEEK_SET)
                 new.write(data)
                 done += len(data)
-            del made, t, data
+            del tensors, t, data
             bar(done // 10**6, at // 10**6)
     return outputs, groups
 

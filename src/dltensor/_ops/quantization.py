@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of few bits with scales for blocks: quantize, dequantize, quantization_error. No loops here.
 
-The engine computes on the CPU. Other devices compose the same of element-wise functions, to the same bits.
+The engine computes on the CPU. CUDA composes the same of element-wise functions, to the same bits; it takes no
+packed values.
 """
 
 from math import inf, log10, nan, sqrt
@@ -141,7 +142,8 @@ def quantize(x, format, *, block=None, rule="floor"):
     ValueError
         `format` or `rule` is unknown, or `block` does not divide the shape.
     TypeError
-        `x` is bool or complex, or `block` holds something else than integers.
+        `x` is bool or complex, `block` holds something else than integers, or values of fewer than 8 bits are wanted
+        on a CUDA device.
 
     See Also
     --------
@@ -255,7 +257,7 @@ def dequantize(values, scale, *more_scales, zero=None, dtype=None):
     ValueError
         A scale does not divide the values into blocks, or has more dimensions.
     TypeError
-        A dtype is bool or complex, or `dtype` is no float that is computed with.
+        A dtype is bool or complex, `dtype` is no float that is computed with, or packed values are on a CUDA device.
 
     See Also
     --------

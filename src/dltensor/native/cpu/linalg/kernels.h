@@ -72,7 +72,7 @@ struct NormLoops {
 inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
 
 // Products of bytes, summed in int32, which wraps. b is packed as panels of `columns` columns: `unit` elements of depth of each
-// column side by side, as bytes or as words of 16 bits; rows of a have the same elements.
+// column after those of the column before, as bytes or as words of 16 bits; rows of a have the same elements.
 struct ByteProducts {
   int unit, element_bytes, columns;  // unit 0: the processor lacks the instruction
   bool offset;  // elements of a are 128 more where they have a sign, and those of b have one
