@@ -18,21 +18,16 @@ from math import prod
 from .._core.call_errors import rename
 from .._core.convert import asarray, asarrays
 from .._core.layout import common_shape
-from .._core.types import DTYPES
 from . import elementwise as ops
 from .casting import where
 from .dtypes import isdtype
-from .fusing import fuse
-from .manipulation import broadcast_to, flip, moveaxis, permute_dims, reshape, squeeze, stack
+from .manipulation import moveaxis, permute_dims, reshape
 from .matmul import matmul
 from .arguments import written
 from .engine import check_computes
 from .promotion import common_dtype
-from .reduce import rounded_sum, sum
 
 __all__ = ["tensordot", "vecdot"]
-
-cdef object _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 # One of two operands that are multiplied: broadcast, with the summed dimension last.
@@ -219,72 +214,9 @@ def vecdot(x1, x2, /, axis=-1, *, out=None):
     else:
         check_computes(a, "vecdot")
         check_computes(b, "vecdot")
-        result = _dots_by_sums(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
+        from .fused_dots import dots
+        result = dots(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
     return result if out is None else written(result, out, "vecdot")
-
-
-def float_parts(x):
-    """Return complex numbers with a last dimension of two floats, as a view.
-
-    >>> float_parts(dl.asarray([1 + 2j])).tolist()
-    [[1.0, 2.0]]
-    """
-    return x[..., None].view(_PARTS[x.dtype.name])
-
-
-def each_twice(x):
-    """Return each element twice along a new last dimension, as a view, and a mask of the first ones.
-
-    >>> [t.tolist() for t in each_twice(dl.asarray([3.0]))]
-    [[[3.0, 3.0]], [True, False]]
-    """
-    return broadcast_to(x[..., None], (*x.shape, 2)), asarray([True, False], device=x.device)
-
-
-@fuse
-def _narrow_dots(a, b, signs, axes, dtype):
-    product = ops.multiply(_wide(a), _wide(b))
-    return rounded_sum(product if signs is None else ops.multiply(product, signs), axes, dtype, "vecdot")
-
-
-@fuse
-def _wide_dots(a, b, signs, first, axes, dtype):
-    """Dots of float64, each product twice: rounded, and what that leaves of it."""
-    if signs is not None:
-        b = ops.multiply(b, signs)
-    product, rest = exact_products(a, b)
-    return rounded_sum(where(first, product, rest), axes, dtype, "vecdot")
-
-
-@fuse
-def _integer_dots(a, b, dtype):
-    return sum(ops.multiply(a.astype(dtype), b.astype(dtype)), axis=-1, dtype=dtype)
-
-
-def _float_dots(a, b, signs, axes, dtype):
-    """Exact sums of products over the last `axes` dimensions of floats, which `signs` of the last one multiply."""
-    if dtype.name != "float64":
-        return _narrow_dots(a, b, signs, tuple(range(-axes, 0)), dtype)
-    (a, first), (b, _) = each_twice(_wide(a)), each_twice(_wide(b))
-    return _wide_dots(a, b, None if signs is None else signs[:, None], first, tuple(range(-axes - 1, 0)), dtype)
-
-
-def _dots_by_sums(a, b, dtype):
-    """The same along the last dimension, of tensors elsewhere."""
-    if isdtype(dtype, "integral"):
-        return _integer_dots(a, b, dtype)
-    if dtype.name not in _PARTS:
-        return _float_dots(a, b, None, 1, dtype)
-    part = DTYPES[_PARTS[dtype.name]]
-    a, b = [float_parts(x.astype(dtype, copy=False)) for x in (a, b)]
-    # The real part adds a.real * b.real and a.imag * b.imag, the imaginary one a.real * b.imag and a.imag * -b.real.
-    signs = asarray([1.0, -1.0], dtype=part, device=a.device)
-    parts = [_float_dots(a, b, None, 2, part), _float_dots(a, flip(b, axis=-1), signs, 2, part)]
-    return squeeze(stack(parts, axis=-1).view(dtype), -1)
-
-
-def _wide(x):
-    return x.astype("float64", copy=False)
 
 
 def tensordot(x1, x2, /, axes=2, *, out=None):

@@ -10,10 +10,10 @@ from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
 from .._ops.arguments import written
 from .._ops.casting import where
-from .._ops.contractions import each_twice, float_parts
 from .._ops.creation import eye, zeros
 from .._ops.dtypes import finfo, isdtype
 from .._ops.engine import check_computes
+from .._ops.fused_dots import each_twice, float_parts
 from .._ops.fusing import fuse
 from .._ops.manipulation import broadcast_to, matrix_transpose, permute_dims, reshape
 from .._ops.matmul import matmul

@@ -326,8 +326,8 @@ void round_means(float* out, const double* sums, int64_t n, double count) {
 
 // The deviations of two elements: ties of many, which no bound decides.
 void half_differences(double* out, const void* a, int64_t row_bytes, int64_t n) {
-  const auto* const x = static_cast<const loose_t<float>*>(a);
-  const auto* const y = reinterpret_cast<const loose_t<float>*>(static_cast<const char*>(a) + row_bytes);
+  const loose_t<float>* const x = static_cast<const loose_t<float>*>(a);
+  const loose_t<float>* const y = reinterpret_cast<const loose_t<float>*>(static_cast<const char*>(a) + row_bytes);
   DLT_EACH {
     const double first = double(x[i]), second = double(y[i]);
     const double apart = magnitude_of(odd_sum(exact_sum(first, -second)));
