@@ -40,8 +40,12 @@ if [ "${2:-tests}" = stress ]; then
     echo "sanitize: the calls passed under AddressSanitizer and UndefinedBehaviorSanitizer"
     exit
 fi
+# Tests that fork have a process of their own: a fork copies the tables of all pages, which are gigabytes after 30,000 tests.
+forking="tests/test_shared.py tests/test_files.py tests/test_free_threading.py"
+sanitized "" $forking
 sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions \
-    --ignore tests/distributed --ignore tests/clients --ignore tests/test_calls_fuzzer.py
+    --ignore tests/distributed --ignore tests/clients --ignore tests/test_calls_fuzzer.py \
+    $(for file in $forking; do echo --ignore "$file"; done)
 # The host driver carries a C++ library of its own: strings made there are freed by the system's.
 sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py \
     tests/cuda/test_cuda_public_api.py tests/test_calls_fuzzer.py
