@@ -16,7 +16,7 @@ cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
 from math import prod
 
 from .._core.call_errors import rename
-from .._core.convert import asarray, asarrays
+from .._core.convert import asarrays
 from .._core.layout import common_shape
 from . import elementwise as ops
 from .casting import where
