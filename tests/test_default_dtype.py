@@ -288,8 +288,9 @@ def functions():
 
 
 FUNCTIONS = dict(functions())
-# Methods of PyTorch that convert to one dtype, and a function that takes as many bytes as the dtype has.
-FIXED = {"Tensor.float", "frombuffer"}
+# Methods of PyTorch that convert to one dtype, a function that takes as many bytes as the dtype has, and one whose definition names
+# float32.
+FIXED = {"Tensor.float", "frombuffer", "dequantize"}
 
 
 def dtypes_of(call, arguments):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of the engine that quantize and dequantize blocks. Operands are checked by quantization.py."""
+from libc.stdint cimport int64_t
+
 from .._core.native cimport find_type, is_contiguous, work_bytes
 from .._core.tensor cimport Tensor, copied
 from .._core.types cimport DType
@@ -85,7 +87,7 @@ def dequantize_blocks(Tensor values, zero, list scales, Tensor out):
     cdef const EngineOperand* point = NULL
     cdef EngineOperand[MOST_OPERANDS] each
     cdef PyThreadState* state
-    cdef int i, count = len(scales)
+    cdef int64_t i, count = len(scales)
     cdef const EngineTable* engine = engine_at(values.impl.dl.device, &launch, "dequantize")
     if engine.dequantize == NULL or count + (zero is not None) > MOST_OPERANDS:
         return False
@@ -100,5 +102,5 @@ def dequantize_blocks(Tensor values, zero, list scales, Tensor out):
         read_owned(<Tensor>owners[count + 1], &offset)
         point = &offset
     state = release_gil(launch, work_bytes(out.impl.dl.ndim, out.impl.dl.shape, 16))
-    finish(state, engine.dequantize(source, point, each, count, target, launch), launch, "dequantize")
+    finish(state, engine.dequantize(source, point, each, <int>count, target, launch), launch, "dequantize")
     return True
