@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a .safetensors file tensor by tensor: quantise its weights, or dequantise those that are quantised.
+"""Convert a .safetensors file tensor by tensor: quantise or dequantise its weights.
 
-With --dtype all weights become floats of that dtype: layouts of mxfp4, nvfp4, fp8, int8, int4, GPTQ, AWQ and nf4 are
-recognised by names. With --format matrices are quantised; X becomes X and X_scale, and X_scale_2 for nvfp4. Other
-tensors are copied. The new file takes the place of OUT when it is complete.
+--dtype: layouts of mxfp4, nvfp4, fp8, int8, int4, GPTQ, AWQ and nf4 are recognised by names. --format: X becomes X and
+X_scale, and X_scale_2 for nvfp4. Other tensors are copied. OUT is replaced when the new file is complete.
 """
 
 import fnmatch
@@ -25,12 +24,14 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 def arguments(parser):
     """Declare the options of the command."""
-    parser.usage = "dltensor convert IN OUT (--dtype DTYPE | --format FORMAT) [--rule RULE] [--keep GLOB] [--errors]"
     parser.add_argument("source", metavar="IN", help="a .safetensors file")
     parser.add_argument("target", metavar="OUT", help="the file to write")
     kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--dtype", choices=_FLOATS, help="dequantise, and convert floats to this dtype")
-    kind.add_argument("--format", choices=[*FORMATS, "int8", "float8_e4m3fn", "float8_e5m2"], help="quantise matrices")
+    help_of_dtype = f"dequantise, and convert floats to this dtype: {', '.join(_FLOATS)}"
+    kind.add_argument("--dtype", metavar="DTYPE", choices=_FLOATS, help=help_of_dtype)
+    formats = [*FORMATS, "int8", "float8_e4m3fn", "float8_e5m2"]
+    help_of_format = f"quantise matrices: {', '.join(formats)}"
+    kind.add_argument("--format", metavar="FORMAT", choices=formats, help=help_of_format)
     parser.add_argument("--rule", choices=("floor", "even", "ceil"), default="floor", help="of powers of two")
     parser.add_argument("--keep", metavar="GLOB", action="append", default=[], help="names that stay as they are")
     parser.add_argument("--errors", action="store_true", help="print what quantization changed in each tensor")
