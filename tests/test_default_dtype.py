@@ -288,8 +288,8 @@ def functions():
 
 
 FUNCTIONS = dict(functions())
-# Methods of PyTorch that convert to one dtype, a function that takes as many bytes as the dtype has, and one whose definition names
-# float32.
+# Methods of PyTorch that convert to one dtype, a function that takes as many bytes as the dtype has, and one that is
+# defined in float32.
 FIXED = {"Tensor.float", "frombuffer", "dequantize"}
 
 
