@@ -276,7 +276,7 @@ def top_k(x, k, /, axis=-1, *, mode="largest", sorted=True):
     >>> values, indices
     (Tensor([5, 4], shape=(2,), device=cpu, dtype=int64), Tensor([4, 2], shape=(2,), device=cpu, dtype=int64))
     """
-    cdef Tensor given = computed_tensor(x, "top_k"), t = _with_order(given, "top_k")
+    cdef Tensor operand = computed_tensor(x, "top_k"), t = _with_order(operand, "top_k")
     cdef Tensor values, indices
     cdef int64_t shape[64]
     cdef int along, i, ndim = t.impl.dl.ndim
@@ -298,7 +298,7 @@ def top_k(x, k, /, axis=-1, *, mode="largest", sorted=True):
     read_owned(values, &elements)
     read_owned(indices, &places)
     _sort_lines(t, &elements, &places, along, largest, "top_k")
-    return astype(values, given.dtype, copy=False), indices
+    return astype(values, operand.dtype, copy=False), indices
 
 
 def statistics_of_order(x, axis, places):

@@ -207,16 +207,16 @@ class Printer {
     const std::string body = result < 0 ? "" : kernel_body(step.op, step.type, options.saturate);
     if (body.empty() || !out_.of_elements[size_t(in)]) return false;
     const bool starts = options.initial_type >= 0;
-    const std::string made = value(to).type == result
-                                 ? "v"
-                                 : std::string("convert<") + type(to) + ", false, false, " + type_name(result) + ">(v)";
+    const std::string converted = value(to).type == result
+                                      ? "v"
+                                      : std::string("convert<") + type(to) + ", false, false, " + type_name(result) + ">(v)";
     reductions_ += "  template <int D>\n  struct reduction<" + number_text(reduction_count_++) + ", D> {\n" +
                    "    using body = dlt::kernels::reduce::" + body + ";\n    using element = " + type(in) +
                    ";\n    using result = " + type_name(result) + ";\n    static constexpr int phase = " + number_text(level) +
                    ";\n    static constexpr bool starts = " + (starts ? "true" : "false") +
                    ";\n    DLT_FN static element of(const Item& x) { return " + place(in) +
                    "; }\n    DLT_FN static Immediate initial() { return " + immediate_text(step.initial) +
-                   "; }\n    DLT_FN static void set(Row& r, result v) { " + place(to) + " = " + made + "; }\n  };\n";
+                   "; }\n    DLT_FN static void set(Row& r, result v) { " + place(to) + " = " + converted + "; }\n  };\n";
     out_.reduced.push_back(in);
     out_.phases = std::max(out_.phases, level + 1);
     return true;
