@@ -176,13 +176,14 @@ DLT_FN typename M::Float exp(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
     x = M::at_least(M::at_most(x, 100.0f), -176.0f);
-    const Sixteenths<M> a = sixteenths<M>(x, x + 0x1p-50f);
+    const V y = x + 0x1p-50f;
+    const Sixteenths<M> a = sixteenths<M>(y, y);
     const Sum<M> t = sixteenth<M>(a.n, small_rise<M>(a.r));
     return scaled_sixteenth<M>(t.high + t.low, a.n, a.k);
   } else {
-    x = M::at_least(M::at_most(x, 800.0), -1418.2);
+    x = M::at_least(M::at_most(x, 800.0), -1418.2) + 0x1p-80;
     const V k = M::fma(x, M::all(0x1.71547652b82fep0), M::all(0x1.8p52)) - 0x1.8p52;
-    const V r = M::fma(k, M::all(-0x1.ef35793c7673p-45), M::fma(k, M::all(-0x1.62e42fefa38p-1), x + 0x1p-80));
+    const V r = M::fma(k, M::all(-0x1.ef35793c7673p-45), M::fma(k, M::all(-0x1.62e42fefa38p-1), x));
     const V z = r * r;
     const V p = by_pairs<M>(r, z, 0x1.af35d72720b8p-26, 0x1.28b1b4dd1c5dbp-22, 0x1.71de0ddd6ac68p-19, 0x1.a01995070c7ccp-16,
                             0x1.a01a01a82faa6p-13, 0x1.6c16c1863c4fcp-10, 0x1.11111111107cdp-7, 0x1.555555554fd6bp-5,
@@ -197,8 +198,8 @@ template <class M>
 DLT_FN typename M::Float exp2(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
-    x = M::at_least(M::at_most(x, 200.0f), -254.0f);
-    const V n = M::fma(x, M::all(16.0f), M::all(0x1.8p23f)), k = n - 0x1.8p23f, r = M::fma(k, M::all(-0.0625f), x + 0x1p-50f);
+    x = M::at_least(M::at_most(x, 200.0f), -254.0f) + 0x1p-50f;
+    const V n = M::fma(x, M::all(16.0f), M::all(0x1.8p23f)), k = n - 0x1.8p23f, r = M::fma(k, M::all(-0.0625f), x);
     const Sum<M> t = sixteenth<M>(n, r * polynomial<M>(r, 0x1.3b299ep-7f, 0x1.c6ad94p-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f));
     return scaled_sixteenth<M>(t.high + t.low, n, k);
   } else {
@@ -233,7 +234,8 @@ DLT_FN typename M::Float expm1(typename M::Float x) {
   constexpr bool single = sizeof(F) == 4;
   const typename M::Mask tiny = magnitude<M>(x) < F(0x1p-60);
   const typename M::Float limited = M::at_least(M::at_most(x, single ? F(89) : F(710)), single ? F(-17.4) : F(-37.5));
-  const Reduced<M> a = reduced<M>(limited, tiny ? M::all(F(0)) : limited);
+  const typename M::Float usual = tiny ? M::all(F(0)) : limited;
+  const Reduced<M> a = reduced<M>(usual, usual);
   const Sum<M> w = exp_less_one<M>(a, -1, F(0.5));
   const typename M::Float v = w.high + w.low;
   return tiny ? x : v + v;
@@ -323,8 +325,8 @@ DLT_FN Hyperbolic<M> hyperbolic(typename M::Float size) {
   using I = typename integer_of<F>::type;
   constexpr bool single = sizeof(F) == 4;
   constexpr int mantissa = wide<F>::mantissa, by = single ? -2 : -70;
-  const V limited = M::at_most(size, single ? F(89.5) : F(710.5));
-  const Reduced<M> a = reduced<M>(limited, M::at_least(limited, F(0x1p-30)));
+  const V limited = M::at_least(M::at_most(size, single ? F(89.5) : F(710.5)), F(0x1p-30));
+  const Reduced<M> a = reduced<M>(limited, limited);
   const V grow = power_of_two<M>(a.n, by);
   const V near = M::at_most(grow, single ? F(0x1p28) : F(0x1p-10));
   const V shrink = M::value((I(2 * (wide<F>::bias + by)) << mantissa) - M::bits(near));
@@ -387,8 +389,9 @@ DLT_TABLE float inverse_sixteenths_low[16] = {0.0f,
 template <class M>
 DLT_FN typename M::Float cosh_by_table(typename M::Float size) {
   using V = typename M::Float;
-  const V x = M::at_most(size, 89.5f), n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)), k = n - 0x1.8p23f;
-  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), M::at_least(x, 0x1p-30f))), z = r * r;
+  const V x = M::at_least(M::at_most(size, 89.5f), 0x1p-30f), n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)),
+          k = n - 0x1.8p23f;
+  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), x)), z = r * r;
   const typename M::Int i = M::bits(n);
   const V grow = M::value(((i & ~15) << 19) + (125 << 23));  // 2^(floor(k / 16) - 2)
   const V shrink = M::value((250 << 23) - M::bits(M::at_most(grow, 0x1p28f)));

@@ -124,13 +124,14 @@ DLT_FN typename M::Float log1p(typename M::Float x) {
   constexpr bool single = sizeof(F) == 4;
   constexpr F least = single ? F(-0x1.fffffep-1) : F(-0x1.fffffffffffffp-1);
   constexpr F most = single ? F(0x1.fffffep127) : F(0x1.fffffffffffffp1023);
-  const V v = M::at_least(M::at_most(x, most), least);
+  const typename M::Mask tiny = magnitude<M>(x) < F(0x1p-60);  // -0 too
+  const V limited = M::at_least(M::at_most(x, most), least), v = tiny ? M::all(F(0)) : limited;
   const Sum<M> sum = two_sum<M>(M::all(F(1)), v);
   V r;
   if constexpr (single) r = natural_log<M>(log_parts_of_floats<M, true>(sum.high, sum.low, M::all(octave_bias<F>)));
   else r = natural_log<M>(log_parts<M, true>(sum.high, sum.low, M::all(octave_bias<F>)));
-  r = with_sign_of<M>(r, x);  // -0
-  if (__builtin_expect(M::any(v != x), 0)) {
+  r = tiny ? x : r;
+  if (__builtin_expect(M::any(limited != x), 0)) {
     r = x > F(-1) ? r : M::all(not_a_number<F>);
     r = x == F(-1) ? M::all(-infinity<F>) : r;
     r = x == infinity<F> ? x : r;

@@ -437,15 +437,20 @@ DLT_FN Sum<M> two_product(typename M::Float a, typename M::Float b) {
   return {product, M::fma(a, b, -product)};
 }
 
-// p 2^k rounded once, for whole k from -2100 to 2100 (floats: -260 to 260) and p from 2^-4 to 2^4.
+// p 2^k rounded once, for whole k from -2100 to 2100 (floats: -260 to 260) and p from 2^-4 to 2^4; 0 where it is below all numbers.
 template <class M>
 DLT_FN typename M::Float scaled(typename M::Float p, typename M::Float k) {
   using F = typename M::Number;
   using I = typename integer_of<F>::type;
 #if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
-  if constexpr (M::lanes == 16) return typename M::Float(_mm512_scalef_ps(__m512(p), __m512(k)));
-  else if constexpr (M::lanes == 8 && sizeof(F) == 8) return typename M::Float(_mm512_scalef_pd(__m512d(p), __m512d(k)));
-  else
+  // Results that are zeros for certain are masked: an underflow is slow on some processors.
+  if constexpr (M::lanes == 16) {
+    const __mmask16 some = _mm512_cmp_ps_mask(__m512(k), _mm512_set1_ps(-156.0f), _CMP_NLE_UQ);
+    return typename M::Float(_mm512_maskz_scalef_ps(some, __m512(p), __m512(k)));
+  } else if constexpr (M::lanes == 8 && sizeof(F) == 8) {
+    const __mmask8 some = _mm512_cmp_pd_mask(__m512d(k), _mm512_set1_pd(-1080.0), _CMP_NLE_UQ);
+    return typename M::Float(_mm512_maskz_scalef_pd(some, __m512d(p), __m512d(k)));
+  } else
 #endif
   {
     // By two powers of two, of which the first product is exact; the numbers of the steps in the lowest bits of a sum.
