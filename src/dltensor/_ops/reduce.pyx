@@ -140,7 +140,7 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
         rows = n // x.impl.dl.shape[ndim - 1]
         n = x.impl.dl.shape[ndim - 1]
         left = ndim - 1
-        if rows > 1 and n < 16:  # many short runs: reduce() takes them together
+        if rows >= 32 or rows > 1 and n < 16:  # many or short runs: reduce() takes them together
             return None
     to = _results[reduction][type]
     if to < 0 or _has_default_result(type, to):

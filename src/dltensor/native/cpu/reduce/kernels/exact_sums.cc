@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops of exact sums of floats, over runs and over rows, and those of few elements for each result.
+#include "native/cpu/reduce/kernels/biased_lanes.h"
 #include "native/cpu/reduce/kernels/binned_sum.h"
 #include "native/cpu/reduce/kernels/narrow_floats.h"
 #include "native/cpu/reduce/kernels/rounded_lanes.h"
@@ -183,56 +184,72 @@ DLT_FN integers rounded_pair(V x, V y, double each, V* out) {
   *out = sum * each + 0.0;
   return size_of(sum) < 0x1p900;
 }
-// The sums of K registers of columns. EXACT: what is lost is exact, as sums of few elements are ties often; else it is bounded.
-template <bool EXACT, int K>
-DLT_FN void add_rows(TwoSum (&local)[K], const char* a, int64_t row_bytes, int64_t rows) {
-  const Fused by;
-  V above[K], below[K], lost[K];
-  for (int k = 0; k < K; ++k) {
-    above[k] = load(reinterpret_cast<const double*>(a) + k * lanes);
-    below[k] = lost[k] = V{};
-  }
-  for (int k = 0; rows > 1 && k < K; ++k) {  // the first error is all that is below
-    const V x = load(reinterpret_cast<const double*>(a + row_bytes) + k * lanes), sum = above[k] + x;
-    const V part = by.minus(sum, above[k]);
-    below[k] = by.plus(above[k] - by.minus(sum, part), x - part);
-    if constexpr (!EXACT) lost[k] = size_of(below[k]);
-    above[k] = sum;
-  }
-  for (int64_t r = 2; r < rows; ++r)
-    for (int k = 0; k < K; ++k) {
-      const V x = load(reinterpret_cast<const double*>(a + r * row_bytes) + k * lanes), sum = above[k] + x;
-      const V part = by.minus(sum, above[k]), error = by.plus(above[k] - by.minus(sum, part), x - part);
-      const V rest = by.plus(below[k], error);
-      above[k] = sum;
-      if constexpr (EXACT) {
-        const V share = rest - below[k];
-        lost[k] += size_of(by.plus(below[k] - by.minus(rest, share), error - share));
-      } else {
-        lost[k] += size_of(error);
-      }
-      below[k] = rest;
-    }
-  for (int k = 0; k < K; ++k) local[k] = {above[k], below[k], EXACT ? lost[k] : lost[k] * (double(rows) * 0x1p-53)};
+// Registers of columns from `a` on.
+struct Columns {
+  const char* a;
+  int64_t row_bytes, rows;
+  DLT_FN V at(int64_t r, int k) const { return load(reinterpret_cast<const double*>(a + r * row_bytes) + k * lanes); }
+};
+// The sums of K registers of columns, by errors and errors of errors.
+template <int K>
+DLT_FN void sum_columns(TwoSum (&local)[K], const Columns& from) {
+  for (int k = 0; k < K; ++k) local[k] = {from.at(0, k), V{}, V{}};
+  for (int64_t r = 1; r < from.rows; ++r)
+    for (int k = 0; k < K; ++k) local[k].deposit(from.at(r, k));
 }
-// K registers of columns. Returns a bit for each column that is not decided.
+// The same beside a bias; false where they are not known.
+template <bool EXACT, int K>
+DLT_FN bool sum_biased(TwoSum (&local)[K], const Bias& bias, const Columns& from) {
+  const Fused by;
+  BiasedLanes<K, EXACT> sums(bias);
+  for (int64_t r = 0; r < from.rows; ++r)
+    for (int k = 0; k < K; ++k) sums.deposit(k, from.at(r, k), by);
+  const V error = V{} + (EXACT ? 0.0 : rest_error(bias, from.rows));
+  for (int k = 0; k < K; ++k) local[k] = {sums.above(k), sums.below(k), error};
+  return !has_any(sums.unknown());
+}
+template <int K>
+DLT_FN bool choose_bias(Bias* bias, const Columns& from) {
+  Magnitudes sizes;
+  for (const int64_t r : {int64_t(0), from.rows / 2, from.rows - 1})
+    for (int k = 0; k < K; ++k) sizes.deposit(from.at(r, k));
+  return bias->choose(sizes.most(), from.rows);
+}
+// Rounds K registers of columns. Returns a bit for each column that is not known.
 template <class R, int K>
-DLT_FN uint64_t rounded_registers(R* out, const char* a, int64_t row_bytes, int64_t rows, double count) {
-  const bool is_pair = rows == 2 && (count == 1 || count == 2) && is_same<R, double>::value;
-  TwoSum local[K];
-  if (!is_pair && rows < 32) add_rows<true>(local, a, row_bytes, rows);
-  else if (!is_pair) add_rows<false>(local, a, row_bytes, rows);
+DLT_FN uint64_t round_registers(R* out, const TwoSum (&local)[K], double count) {
   uint64_t unknown = 0;
   for (int k = 0; k < K; ++k) {
-    const auto* const first = reinterpret_cast<const double*>(a) + k * lanes;
     V results;
-    const integers known = is_pair ? rounded_pair(load(first), load(reinterpret_cast<const double*>(a + row_bytes) + k * lanes),
-                                                  1 / count, &results)
-                                   : rounded<R>(local[k], count, &results);
+    const integers known = rounded<R>(local[k], count, &results);
     save_result(out + k * lanes, results);
     unknown |= uint64_t(~bits_of(known) & all_lanes) << (k * lanes);
   }
   return unknown;
+}
+template <class R, int K>
+DLT_FN uint64_t rounded_pairs(double* out, const Columns& from, double count) {
+  uint64_t unknown = 0;
+  for (int k = 0; k < K; ++k) {
+    V results;
+    const integers known = rounded_pair(from.at(0, k), from.at(1, k), 1 / count, &results);
+    save_result(out + k * lanes, results);
+    unknown |= uint64_t(~bits_of(known) & all_lanes) << (k * lanes);
+  }
+  return unknown;
+}
+template <class R, int K>
+DLT_FN uint64_t rounded_registers(R* out, const Columns& from, double count) {
+  constexpr int64_t few = 8, many = 256;  // of fewer elements many sums lie between two floats
+  if constexpr (is_same<R, double>::value)
+    if (from.rows == 2 && (count == 1 || count == 2)) return rounded_pairs<R, K>(out, from, count);
+  TwoSum local[K];
+  if (Bias bias; from.rows >= few && choose_bias<K>(&bias, from)) {
+    if (from.rows >= many && sum_biased<false>(local, bias, from) && round_registers(out, local, count) == 0) return 0;
+    if (sum_biased<true>(local, bias, from) && round_registers(out, local, count) == 0) return 0;
+  }
+  sum_columns(local, from);
+  return round_registers(out, local, count);
 }
 
 // Sums of up to 64 columns of float64, divided by `count` and rounded once. Returns the columns that are not decided, whose states are
@@ -246,9 +263,9 @@ uint64_t rounded_columns(void* results, double* states, int64_t capacity, const 
   int64_t c = 0;
   constexpr int together = register_bytes == 64 ? 4 : 2;  // as many streams of memory, and registers
   for (; c + together * lanes <= n; c += together * lanes)
-    unknown |= rounded_registers<R, together>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
+    unknown |= rounded_registers<R, together>(out + c, {static_cast<const char*>(a) + 8 * c, row_bytes, rows}, count) << c;
   for (; c + lanes <= n; c += lanes)
-    unknown |= rounded_registers<R, 1>(out + c, static_cast<const char*>(a) + 8 * c, row_bytes, rows, count) << c;
+    unknown |= rounded_registers<R, 1>(out + c, {static_cast<const char*>(a) + 8 * c, row_bytes, rows}, count) << c;
   if (c < n) unknown |= ~uint64_t(0) >> (64 - (n - c)) << c;
   for (uint64_t left = unknown; left != 0; left &= left - 1) {
     const int k = __builtin_ctzll(left);

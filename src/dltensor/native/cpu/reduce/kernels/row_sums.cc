@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, sums of products and products of rows whose elements follow one another: a register for each row, and the rows of as many
 // registers as it has lanes end in one. The terms of products, and the ends of results.
+#include "native/cpu/reduce/kernels/biased_lanes.h"
 #include "native/cpu/reduce/kernels/narrow_floats.h"
 #include "native/cpu/reduce/kernels/rounded_lanes.h"
 #include "native/ops/reduce/reductions.h"
@@ -25,22 +26,6 @@ struct Add {
   DLT_FN V operator()(V x, V y) const { return x + y; }
   DLT_FN TwoSum operator()(TwoSum x, const TwoSum& y) const {
     x.merge(y);
-    return x;
-  }
-};
-// Sums whose `lost` is still what bounds it.
-DLT_FN void deposit_bounded(TwoSum* s, V x, V rest, const Fused& by) {
-  const V sum = s->above + x, part = by.minus(sum, s->above);
-  const V error = by.plus(s->above - by.minus(sum, part), x - part), both = error + rest;
-  s->above = sum;
-  s->below = by.plus(both, s->below);
-  s->lost += size_of(both);
-}
-struct AddBounded {
-  Fused by;
-  DLT_FN TwoSum operator()(TwoSum x, const TwoSum& y) const {
-    deposit_bounded(&x, y.above, y.below, by);
-    x.lost += y.lost;
     return x;
   }
 };
@@ -142,69 +127,118 @@ double row_dots(double* sums, const RowPair& from, int64_t rows, int64_t n) {
 
 struct Elements {
   using type = double;
-  static constexpr bool is_product = false;
+  static constexpr bool is_product = false, has_rests = false;
 };
 template <class T>
 struct Products {
   using type = T;
-  static constexpr bool is_product = true;
+  static constexpr bool is_product = true, has_rests = is_same<T, double>::value;
 };
 
-// A sum in lanes, which a term joins. EXACT: what is lost is exact, else it is what bounds that.
-template <bool EXACT>
-DLT_FN void deposit_term(TwoSum* s, V x, V rest, const Fused& by) {
-  if constexpr (!EXACT) return deposit_bounded(s, x, rest, by);
-  s->deposit(x);
-  s->deposit_below(rest);
+template <class Terms>
+DLT_FN V term_at(const typename Terms::type* a, const typename Terms::type* b) {
+  return Terms::is_product ? load(a) * load(b) : load(a);
 }
-template <class Terms, bool EXACT>
-DLT_FN void deposit_terms(TwoSum* s, const typename Terms::type* a, const typename Terms::type* b, const Fused& by) {
-  const V x = load(a);
-  if constexpr (!Terms::is_product) {
-    if constexpr (EXACT) s->deposit(x);
-    else deposit_term<false>(s, x, V{}, by);
-  } else {
-    const V y = load(b), product = x * y;
-    if constexpr (is_same<typename Terms::type, double>::value) deposit_term<EXACT>(s, product, -rest_of(product, x, y), by);
-    else deposit_term<EXACT>(s, product, V{}, by);
-  }
-}
-
-template <class Terms, bool EXACT, int K>
-DLT_FN void sum_rows(TwoSum* sums, const Rows& a, const Rows& b, int64_t first, int64_t n) {
+// Calls take(k, term, rest of the term or nothing) for the elements of K rows from `first` on.
+template <class Terms, int K, class Take>
+DLT_FN void each_term(const Rows& a, const Rows& b, int64_t first, int64_t n, Take take) {
   using T = typename Terms::type;
-  const Fused by;
-  TwoSum local[K];
   const T *x[K], *y[K];
   for (int k = 0; k < K; ++k) {
-    local[k] = {V{}, V{}, V{}};
     x[k] = reinterpret_cast<const T*>(a(first + k));
     y[k] = Terms::is_product ? reinterpret_cast<const T*>(b(first + k)) : x[k];
   }
+  const auto terms = [&](int k, const T* p, const T* q) __attribute__((always_inline)) {
+    const V term = term_at<Terms>(p, q);
+    if constexpr (Terms::has_rests) take(k, term, -rest_of(term, load(p), load(q)));
+    else take(k, term);
+  };
   int64_t c = 0;
   for (; c + lanes <= n; c += lanes)
-    for (int k = 0; k < K; ++k) deposit_terms<Terms, EXACT>(&local[k], x[k] + c, y[k] + c, by);
+    for (int k = 0; k < K; ++k) terms(k, x[k] + c, y[k] + c);
   for (int k = 0; c < n && k < K; ++k) {
     T rest[lanes] = {}, other[lanes] = {};
     __builtin_memcpy(rest, x[k] + c, size_t(n - c) * sizeof(T));
     __builtin_memcpy(other, y[k] + c, size_t(n - c) * sizeof(T));
-    deposit_terms<Terms, EXACT>(&local[k], rest, other, by);
+    terms(k, rest, other);
   }
-  for (int k = 0; k < K; ++k) sums[first + k] = local[k];
 }
 
-template <class Terms, bool EXACT, class R>
-DLT_FN unsigned round_group(V* out, const Rows& a, const Rows& b, int64_t n, double count) {
-  constexpr int together = register_bytes == 64 && lanes >= 4 ? 4 : 2;
+// As many rows as a register has lanes, by errors and errors of errors.
+template <class Terms, int K>
+DLT_FN TwoSum sum_rows(const Rows& a, const Rows& b, int64_t n) {
   TwoSum all[lanes];
-  for (int k = 0; k < lanes; k += together) sum_rows<Terms, EXACT, together>(all, a, b, k, n);
-  TwoSum sum;
-  if constexpr (EXACT) sum = joined(all, Add());
-  else {
-    sum = joined(all, AddBounded());
-    sum.lost *= double(n / lanes + 8) * 0x1p-53;
+  for (int first = 0; first < lanes; first += K) {
+    TwoSum* const local = all + first;
+    for (int k = 0; k < K; ++k) local[k] = {V{}, V{}, V{}};
+    each_term<Terms, K>(a, b, first, n, [&](int k, V x, auto... rest) __attribute__((always_inline)) {
+      local[k].deposit(x);
+      (local[k].deposit_below(rest), ...);
+    });
   }
-  return ~bits_of(rounded<R>(sum, count, out)) & all_lanes;
+  return joined(all, Add());
+}
+
+// A bias for the rows of a group, by the first and the last elements of some.
+template <class Terms>
+DLT_FN bool choose_bias(Bias* bias, const Rows& a, const Rows& b, int64_t n) {
+  using T = typename Terms::type;
+  Magnitudes sizes;
+  if (n < lanes) {
+    for (int r = 0; r < lanes; ++r)
+      each_term<Terms, 1>(a, b, r, n, [&](int, V x, auto...) __attribute__((always_inline)) { sizes.deposit(x); });
+  } else {
+    for (const int r : {0, lanes / 2})
+      for (const int64_t c : {int64_t(0), n - lanes})
+        sizes.deposit(term_at<Terms>(reinterpret_cast<const T*>(a(r)) + c,
+                                     Terms::is_product ? reinterpret_cast<const T*>(b(r)) + c : nullptr));
+  }
+  return bias->choose(sizes.most(), n / lanes + 1);
+}
+// The same rows beside it; false where they are not known.
+template <class Terms, int K, bool EXACT>
+DLT_FN bool sum_biased(TwoSum* sum, const Bias& bias, const Rows& a, const Rows& b, int64_t n) {
+  const Fused by;
+  V above[lanes], below[lanes];
+  integers unknown{};
+  for (int first = 0; first < lanes; first += K) {
+    BiasedLanes<K, EXACT> local(bias);
+    each_term<Terms, K>(a, b, first, n, [&](int k, V x, auto... rest) __attribute__((always_inline)) {
+      local.deposit(k, x, by);
+      (local.deposit_rest(k, rest, by), ...);
+    });
+    for (int k = 0; k < K; ++k) {
+      above[first + k] = local.above(k);
+      below[first + k] = local.below(k);
+    }
+    unknown |= local.unknown();
+  }
+  *sum = {joined(above, Add()), joined(below, Add()), V{} + (EXACT ? 0.0 : rest_error(bias, n / lanes + 1))};
+  return !has_any(unknown);
+}
+
+// A bias that serves one group after another, as long as their sums are known beside it.
+struct SharedBias {
+  Bias bias;
+  bool is_chosen = false;
+};
+// Rounds the rows of a group. Returns a bit for each one that is not known.
+template <class Terms, class R>
+DLT_FN unsigned round_group(V* out, SharedBias* shared, const Rows& a, const Rows& b, int64_t n, double count, unsigned used) {
+  constexpr int together = register_bytes == 64 && lanes >= 4 ? 4 : 2;
+  constexpr int64_t many = 64;  // of fewer elements many sums lie between two floats
+  TwoSum sum;
+  const auto left = [&] { return ~bits_of(rounded<R>(sum, count, out)) & used; };
+  for (bool is_new = false; !is_new;) {
+    is_new = !shared->is_chosen;
+    if (is_new && !choose_bias<Terms>(&shared->bias, a, b, n)) break;
+    shared->is_chosen = n >= many && sum_biased<Terms, together, false>(&sum, shared->bias, a, b, n) && left() == 0;
+    if (shared->is_chosen) return 0;
+    shared->is_chosen = sum_biased<Terms, together, true>(&sum, shared->bias, a, b, n) && left() == 0;
+    if (shared->is_chosen) return 0;
+  }
+  sum = sum_rows<Terms, together>(a, b, n);
+  return left();
 }
 
 template <class Terms>
@@ -225,15 +259,14 @@ void state_of_row(double* state, const char* a, const char* b, int64_t n) {
 template <class Terms, class R>
 uint64_t rounded_rows(void* results, double* states, int64_t capacity, const RowPair& from, int64_t rows, int64_t n,
                       double count) {
-  constexpr int64_t many = is_same<Terms, Elements>::value ? 16 : 0;  // of fewer elements many sums lie between two floats
   R* const out = static_cast<R*>(results);
   uint64_t unknown = 0;
+  SharedBias shared;
   for (int64_t r = 0; r < rows; r += lanes) {
     const Rows a{from.a + r * from.a_bytes, from.a_bytes, rows - r}, b{from.b + r * from.b_bytes, from.b_bytes, rows - r};
     const unsigned used = rows - r < lanes ? (1u << (rows - r)) - 1 : all_lanes;
     V ended{};
-    unsigned left = n < many ? used : round_group<Terms, false, R>(&ended, a, b, n, count) & used;
-    if (left != 0) left = round_group<Terms, true, R>(&ended, a, b, n, count) & used;
+    const unsigned left = round_group<Terms, R>(&ended, &shared, a, b, n, count, used);
     R last[lanes];
     save_result(last, ended);
     __builtin_memcpy(out + r, last, size_t(__builtin_popcount(used)) * sizeof(R));
