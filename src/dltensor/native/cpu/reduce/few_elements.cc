@@ -10,8 +10,8 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 8192, most_wide = 512, most_of_dots = 128,
-                  least_dot = 16, least_wide_dot = 8;
+constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 8192, most_wide = 4096, most_of_variances = 512,
+                  most_of_dots = 128, least_dot = 16, least_wide_dot = 8;
 
 bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
@@ -269,7 +269,7 @@ int64_t most_rows(const ReducePass& pass) {
   if (is_extreme(pass)) return most_elements;
   if (!is_exact_sum(pass) && !is_variance(pass) && !is_wide_variance(pass)) return 0;
   if (is_wide(pass) && pass.result != type_float64) return 0;
-  if (is_wide(pass)) return pass.turns ? most_of_rows : most_wide;
+  if (is_wide(pass)) return pass.turns ? most_of_rows : is_wide_variance(pass) ? most_of_variances : most_wide;
   if (columns_in_place(pass)) return most_in_place;
   return pass.turns ? most_of_rows : most_elements;
 }
