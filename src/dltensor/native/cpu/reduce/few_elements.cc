@@ -48,6 +48,13 @@ int source_of(const ReducePass& pass) {
   return source >= 0 && pass.kernels->reduce->few.row_sums[source] != nullptr ? source : -1;
 }
 int float_source(const ReducePass& pass) { return pass.type == type_float32 ? source_of(pass) : -1; }
+// The loop over sums of floats. Near sums of few elements often lie between two results.
+constexpr int64_t least_of_narrow_columns = 64, least_of_narrow_rows = 128;
+plain_sums_t sums_of(const ReducePass& pass, const plain_sums_t* narrow, const plain_sums_t* plain, int64_t least) {
+  const int source = float_source(pass);
+  const bool is_narrow = pass.in_type == pass.result && pass.initial_type < 0 && pass.reduced[0].size >= least;
+  return is_narrow && narrow[source] != nullptr ? narrow[source] : plain[source];
+}
 int dot_source(const ReducePass& pass) {
   const bool alike = pass.factor_width == pass.in_width && pass.factor_pipeline.count == pass.pipeline.count &&
                      (pass.pipeline.count == 0 || pass.factor_pipeline.loops[0] == pass.pipeline.loops[0]);
@@ -136,6 +143,16 @@ struct Strip {
   bool round_near(const double* sums, int64_t n, double error) const {
     const double each = is_mean(pass) ? 1 / double(pass.reduced_count) : 1, initial = initial_of(pass);
     const double rounding = each == 1 && initial == 0 ? 0 : 0x1p-51;
+    if constexpr (is_same<R, float>::value) {
+      constexpr int64_t block = 64;
+      for (int64_t c = 0; c < n; c += block) {
+        const int64_t count = smaller(block, n - c);
+        uint64_t left = kernels().reduce->few.near_floats(out + c, sums + c, count, initial, each, error * each, rounding);
+        for (; left != 0; left &= left - 1)
+          if (!round_again(c + __builtin_ctzll(left))) return false;
+      }
+      return true;
+    }
     for (int64_t c = 0; c < n; ++c) {
       const double value = (sums[c] + initial) * each, margin = error * each + magnitude_of(value) * rounding;
       out[c] = from<R>(value + margin);
@@ -281,7 +298,8 @@ bool reduce_rows(const ReducePass& pass, const ResultRun& where, int64_t n, char
   const int64_t size = pass.reduced[0].size;
   if (const int source = float_source(pass); source >= 0 && pass.factor == nullptr && pass.end != End::plain) {
     double sums[strip_columns];
-    const double error = few.row_sums[source](sums, pass.in + where.at.in, where.step.in, n, size);
+    const double error = sums_of(pass, few.narrow_rows, few.row_sums, least_of_narrow_rows)(sums, pass.in + where.at.in,
+                                                                                            where.step.in, n, size);
     return end_plain(pass, where, sums, n, error, stage, out);
   }
   if (is_product(pass)) {
@@ -351,7 +369,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   if (pass.factor != nullptr) return reduce_dots(pass, where, n, results, stage);
   double sums[2 * strip_columns];
   if (columns_in_place(pass)) {
-    const double error = few.column_sums[float_source(pass)](sums, pass.in + where.at.in, inner.step.in, inner.size, n);
+    const double error = sums_of(pass, few.narrow_columns, few.column_sums, least_of_narrow_columns)(
+        sums, pass.in + where.at.in, inner.step.in, inner.size, n);
     return end_plain(pass, where, sums, n, error, stage, out);
   }
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
