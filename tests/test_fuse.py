@@ -64,6 +64,34 @@ def test_results_do_not_depend_on_threads(threads):
         dl.set_num_threads(before)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((5000, 70), 0), ((70, 5000), 1), ((90, 40, 50), 1), ((20_000, 3), 0), ((3, 20_000), 0), ((9, 100, 150), (0, 2)),
+     ((9, 100, 150), 1), ((2, 3, 5000), (1, 2)), ((700, 9), 1)],
+)  # fmt: skip
+def test_chains_around_reductions_have_the_bits_of_their_steps(shape, axis, threads):
+    def function(x, row):
+        low = dl.min(x, axis=axis, keepdims=True)
+        scaled = (x - low) * row
+        wide = scaled.astype("float64")
+        kept = dl.where(scaled > 1, dl.sqrt(dl.abs(wide)), wide * 0.5 + row).astype("float32")
+        shares = kept / dl.sum(kept, axis=axis, keepdims=True) + low
+        most = dl.max(shares.astype("float64") * 3, axis=axis, keepdims=True)
+        return (shares.astype("float64") - most).astype("float32"), dl.mean(kept, axis=axis), scaled > most
+
+    before = dl.num_threads()
+    dl.set_num_threads(threads)
+    try:
+        a = np.random.default_rng(5).standard_normal(shape).astype("float32")
+        row = dl.asarray(np.random.default_rng(6).standard_normal(shape[-1:]).astype("float32"))
+        for x in (a, np.asfortranarray(a), np.repeat(a, 2, -1)[..., ::2]):
+            x = dl.asarray(x)
+            assert bits(dl.fuse(function)(x, row)) == bits(function(x, row))
+    finally:
+        dl.set_num_threads(before)
+
+
 def test_totals_count_what_is_repeated_once():
     x, y = dl.ones((200, 300)), dl.ones((1, 300))
     fused = dl.fuse(lambda x, y: (x + y, dl.sum(y * 2), dl.sum(x * y)))

@@ -87,6 +87,31 @@ def test_neither_layout_nor_threads_show(name):
         dl.set_num_threads(before)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((4096, 64), 0), ((1000, 262), 0), ((20_000, 3), 0), ((3, 9000), 0), ((64, 4096), 1), ((2, 40_000), 1),
+     ((9000, 5), 1), ((60, 70, 50), 1), ((60, 70, 50), (0, 2))],
+)  # fmt: skip
+def test_the_bits_are_those_of_the_steps(shape, axis, dtype):
+    a = np.random.default_rng(3).standard_normal(shape) * 3
+    a[..., 1] = a[..., 2]
+    a[..., -1] = 0.0
+    wide = "float64" if dtype == "float64" else "float32"
+    x = dl.asarray(a).astype(dtype)
+    elements = x.astype(wide)
+    less = elements - dl.max(elements, axis=axis, keepdims=True)
+    parts = dl.exp(less)
+    rest = dl.log1p(dl.sum(parts, axis=axis, keepdims=True, initial=-1.0))
+    wanted = (parts / dl.sum(parts, axis=axis, keepdims=True)).astype(dtype)
+    total = (rest + dl.max(elements, axis=axis, keepdims=True)).astype(dtype)
+    turned = dl.asarray(np.asfortranarray(a)).astype(dtype)
+    for of in (x, turned):
+        assert dl.softmax(of, axis=axis).tobytes() == wanted.tobytes()
+        assert dl.logsumexp(of, axis=axis, keepdims=True).tobytes() == total.tobytes()
+        assert dl.log_softmax(of, axis=axis).tobytes() == (less - rest).astype(dtype).tobytes()
+
+
 INF, NAN = math.inf, math.nan
 SPECIAL = [
     ([-INF, -INF], -INF, [NAN, NAN], [NAN, NAN]),

@@ -21,7 +21,8 @@ struct BlockMember {
   int64_t width = 0;        // bytes of an element
   int64_t strides[most_axes];
   uint32_t present = 0;     // axes along which it has more than one element
-  int slot = 0;
+  int64_t buffer = 0;       // where its buffer begins in the arena
+  bool local = false;       // the buffer has the elements of one strip
 };
 
 struct BlockStep {
@@ -31,6 +32,7 @@ struct BlockStep {
   bool as_tensors = false;  // run by the engine's function for tensors
   bool last_use = false;    // no step of the group reads what it makes, and its loop writes that as it is
   int total = -1;           // the number of the total that it adds to
+  int begin = 0, end = 0;   // of the steps beside it that run strip by strip, or of it alone
 };
 
 struct BlockPlan {
@@ -38,8 +40,8 @@ struct BlockPlan {
   int64_t extents[most_axes], block[most_axes], counts[most_axes];  // of the group, of a block, and how many blocks
   uint32_t reduced = 0;
   int64_t blocks = 1, elements = 1;  // how many, and elements of one
-  int64_t slot_bytes = 0, arena_bytes = 0;
-  int slots = 0;
+  int64_t strip = 0;                 // elements of a strip of a block, at most
+  int64_t scratch = 0, scratch_bytes = 0, arena_bytes = 0;  // where further buffers begin, and how long each is
   int64_t work = 0;                  // as bytes of additions
   bool streams = false;              // results leave past the caches
   std::vector<BlockMember> members;

@@ -13,6 +13,10 @@ namespace {
 constexpr int64_t block_bytes = 8192;             // of a value, where nothing is reduced
 constexpr int64_t most_row_bytes = 128 << 10;     // of a value along all axes that are reduced
 constexpr int64_t row_block_bytes = 128 << 10;    // of a value of whole rows, where they are shorter
+constexpr int64_t strip_bytes = 16 << 10;         // of a value of a strip: those of several steps are in the first cache
+// Columns that are reduced lie side by side: of fewer at a time, a row of a block would be shorter than its loops are fast.
+constexpr int64_t least_columns = 64;
+constexpr int64_t most_column_bytes = 1 << 20;    // of a value of so many whole columns
 constexpr int scratch_slots = 9;                  // see run_blocks.cc
 
 class Planner {
@@ -109,7 +113,6 @@ class Planner {
       BlockMember& to = plan_.members.emplace_back();
       to.data = is_placed(m) ? places_[m.value].data : nullptr;
       to.width = type_table[value(m).type].bytes;
-      to.slot = m.slot;
       for (int a = 0; a < kept; ++a) {
         to.strides[a] = distance(m, inner_of[a]);
         if (has(m, inner_of[a])) to.present |= 1u << a;
@@ -145,6 +148,11 @@ class Planner {
     if (whole_rows && plan_.reduced != 0 && row * widest > most_row_bytes) return false;
     int64_t room = (plan_.reduced != 0 ? row_block_bytes : block_bytes) / widest;
     room = larger(plan_.reduced != 0 ? room / row : room, 1);  // elements along the axes that are kept
+    const int inner = plan_.axes - 1;
+    if (plan_.reduced != 0 && !(plan_.reduced >> inner & 1) && room < least_columns) {
+      room = smaller(plan_.extents[inner], least_columns);
+      if (room * row * widest > most_column_bytes) return false;
+    }
     plan_.elements = 1;
     plan_.blocks = count == 0 ? 0 : 1;
     for (int a = plan_.axes - 1; a >= 0; --a) {
@@ -184,10 +192,81 @@ class Planner {
     plan_.work *= plan_.blocks * plan_.elements;
     for (size_t k = 0; k < plan_.steps.size(); ++k) plan_.steps[k].last_use = is_last(k);
     for (const PartReduction& total : plan_.totals) widest = larger(widest, type_table[total.type].bytes);
-    plan_.slot_bytes = (plan_.elements * widest + 63) / 64 * 64;
-    plan_.slots = group_.slots;
-    plan_.arena_bytes = plan_.slot_bytes * (plan_.slots + scratch_slots);
+    int64_t in_strips = 4;
+    for (const BlockMember& m : plan_.members) in_strips = larger(in_strips, m.width);
+    plan_.strip = plan_.reduced != 0 ? strip_bytes / in_strips : plan_.elements;
+    find_runs();
+    place_buffers(widest);
     return true;
+  }
+
+  // Finds steps one after the other whose results have the same axes.
+  void find_runs() {
+    for (int k = 0, begin = 0; k < int(plan_.steps.size()); ++k) {
+      BlockStep& step = plan_.steps[size_t(k)];
+      const BlockStep& first = plan_.steps[size_t(begin)];
+      const bool joins = plan_.reduced != 0 && !step.as_tensors && !first.as_tensors &&
+                         plan_.members[size_t(first.out)].present == plan_.members[size_t(step.out)].present;
+      if (!joins) begin = k;
+      step.begin = begin;
+      for (int s = begin; s <= k; ++s) plan_.steps[size_t(s)].end = k + 1;
+    }
+  }
+
+  // Where the elements of a group are not reduced, buffers are those of its plan: all have the elements of a block.
+  void place_buffers(int64_t widest) {
+    const int64_t block = padded(plan_.elements * widest);
+    if (plan_.reduced != 0) {
+      plan_.scratch_bytes = padded(smaller(plan_.strip, plan_.elements) * widest);
+      place_in_use(block);
+    } else {
+      for (size_t k = 0; k < plan_.members.size(); ++k) plan_.members[k].buffer = group_.members[k].slot * block;
+      plan_.scratch = group_.slots * block;
+      plan_.scratch_bytes = block;
+    }
+    plan_.arena_bytes = plan_.scratch + plan_.scratch_bytes * scratch_slots;
+  }
+
+  static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  // The steps that use each member, the first and the last one.
+  struct Uses {
+    int first[most_values], last[most_values];
+  };
+  void find_uses(Uses* uses) const {
+    for (size_t k = 0; k < plan_.members.size(); ++k) uses->first[k] = -1;
+    const auto use = [&](int member, int step) {
+      if (uses->first[member] < 0) uses->first[member] = step;
+      uses->last[member] = step;
+    };
+    for (int k = 0; k < int(plan_.steps.size()); ++k) {
+      const BlockStep& step = plan_.steps[size_t(k)];
+      for (int i = 0; i < step.step->inputs; ++i) use(step.in[i], k);
+      use(step.out, k);
+    }
+  }
+
+  // Gives buffers to members, which share those that are not in use together. What is made and used by the steps of one run needs no
+  // more than a strip; other members are in use during all of a run.
+  void place_in_use(int64_t block) {
+    Uses uses;
+    find_uses(&uses);
+    int busy[2][most_values], count[2] = {0, 0};  // the step until which each buffer is in use: of blocks, and of strips
+    for (size_t k = 0; k < plan_.members.size(); ++k) {
+      const BlockStep &first = plan_.steps[size_t(uses.first[k])], &last = plan_.steps[size_t(uses.last[k])];
+      const bool kept = group_.members[k].kept;
+      const bool local = !group_.members[k].outside && !kept && !first.as_tensors && first.begin == last.begin;
+      const int from = local ? uses.first[k] : first.begin;
+      int slot = 0;
+      while (slot < count[local] && busy[local][slot] >= from) ++slot;
+      if (slot == count[local]) ++count[local];
+      busy[local][slot] = kept ? int(plan_.steps.size()) : local ? uses.last[k] : last.end - 1;
+      plan_.members[k].local = local;
+      plan_.members[k].buffer = slot * (local ? plan_.scratch_bytes : block);
+    }
+    for (BlockMember& m : plan_.members)
+      if (m.local) m.buffer += count[0] * block;
+    plan_.scratch = count[0] * block + count[1] * plan_.scratch_bytes;
   }
 
   bool is_last(size_t number) const {

@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t share_from = int64_t(1) << 20;  // work from which a second thread is faster
 constexpr int64_t local_bytes = 32 << 10;         // of buffers without an allocation
 constexpr int64_t few_rows = 4, long_row = 32;    // rows that are run one by one
+constexpr int64_t repeated_from = 256, repeated_elements = 512;  // rows that are shorter are run so many elements at a time
 constexpr int64_t strip_bytes = 4096;             // that are computed before they are stored past the caches
 constexpr int64_t nowhere[3] = {0, 0, 0};
 // Buffers after those of the values.
@@ -36,6 +37,31 @@ struct BlockRange {
   }
 };
 
+// The parts of a block of so many elements at most, along the axes of the results.
+struct Strips {
+  int axes;
+  int64_t extents[most_axes], counts[most_axes], count = 1;
+
+  Strips(const BlockRange& block, uint32_t present, int axes, int64_t room) : axes(axes) {
+    for (int a = axes - 1; a >= 0; --a) {
+      const int64_t n = block.extents[a];
+      extents[a] = present >> a & 1 ? smaller(n, room) : n;
+      counts[a] = ceil_divide(n, extents[a]);
+      count *= counts[a];
+      if (present >> a & 1) room = extents[a] == n ? larger(room / n, 1) : 1;
+    }
+  }
+
+  void locate(int64_t number, const BlockRange& block, BlockRange* strip) const {
+    for (int a = axes - 1; a >= 0; --a) {
+      const int64_t start = number % counts[a] * extents[a];
+      number /= counts[a];
+      strip->first[a] = block.first[a] + start;
+      strip->extents[a] = smaller(extents[a], block.extents[a] - start);
+    }
+  }
+};
+
 class Runner {
  public:
   // `states`: of each total.
@@ -45,15 +71,10 @@ class Runner {
   Status run(int64_t number) {
     locate(number);
     for (size_t k = 0; k < plan_.members.size(); ++k) at_[k] = nullptr;
-    for (const BlockStep& step : plan_.steps) {
-      for (int k = 0; k < step.step->inputs; ++k) DLT_TRY(bring(step.in[k]));
-      if (step.total >= 0) {
-        add_total(step);
-        continue;
-      }
-      prepare(step);
-      DLT_TRY(step.as_tensors ? run_tensors(step) : run_loop(step));
-      DLT_TRY(deliver(step.out));
+    for (int k = 0; k < int(plan_.steps.size()); k = plan_.steps[size_t(k)].end) {
+      const BlockStep& step = plan_.steps[size_t(k)];
+      if (!step.as_tensors && elements(plan_.members[size_t(step.out)].present) > plan_.strip) DLT_TRY(run_strips(k, step.end));
+      else DLT_TRY(run_steps(k, step.end));
     }
     return success;
   }
@@ -67,9 +88,66 @@ class Runner {
   char* at_[most_values];  // of each member in this block, contiguous
   bool streams_ = false;   // the results of the current step go past the caches
 
-  char* slot(int number) const { return arena_ + number * plan_.slot_bytes; }
-  char* scratch(int number) const { return slot(plan_.slots + number); }
+  char* buffer(const BlockMember& m) const { return arena_ + m.buffer; }
+  char* scratch(int number) const { return arena_ + plan_.scratch + number * plan_.scratch_bytes; }
   int64_t elements(uint32_t present) const { return block_.elements(present, plan_.axes); }
+
+  Status run_steps(int first, int last) {
+    for (int k = first; k < last; ++k) {
+      const BlockStep& step = plan_.steps[size_t(k)];
+      for (int i = 0; i < step.step->inputs; ++i) DLT_TRY(bring(step.in[i]));
+      if (step.total >= 0) {
+        add_total(step);
+        continue;
+      }
+      prepare(step);
+      DLT_TRY(step.as_tensors ? run_tensors(step) : run_loop(step));
+      DLT_TRY(deliver(step.out));
+    }
+    return success;
+  }
+
+  // Runs steps over parts of the block that are in the first cache for all of them. Operands and results are brought and placed for
+  // the whole block.
+  Status run_strips(int first, int last) {
+    for (int k = first; k < last; ++k) {
+      const BlockStep& step = plan_.steps[size_t(k)];
+      for (int i = 0; i < step.step->inputs; ++i) DLT_TRY(bring(step.in[i]));
+      prepare(step);
+    }
+    const Strips strips(block_, plan_.members[size_t(plan_.steps[size_t(first)].out)].present, plan_.axes, plan_.strip);
+    const BlockRange whole = block_;
+    char* base[most_values];
+    memcpy(base, at_, plan_.members.size() * sizeof *at_);
+    for (int64_t number = 0; number < strips.count; ++number) {
+      strips.locate(number, whole, &block_);
+      for (int k = first; k < last; ++k) {
+        const BlockStep& step = plan_.steps[size_t(k)];
+        for (int i = 0; i < step.step->inputs; ++i) at_[step.in[i]] = base[step.in[i]] + offset_in(whole, step.in[i]);
+        at_[step.out] = base[step.out] + offset_in(whole, step.out);
+        const BlockMember& m = plan_.members[size_t(step.out)];
+        streams_ = plan_.streams && step.last_use && m.data != nullptr && at_[step.out] == memory(m);
+        DLT_TRY(run_loop(step));
+        DLT_TRY(deliver(step.out));
+      }
+    }
+    block_ = whole;
+    memcpy(at_, base, plan_.members.size() * sizeof *at_);
+    return success;
+  }
+
+  // Bytes from the first element of a member in a block, one after the other, to its first one in the strip at `block_`.
+  int64_t offset_in(const BlockRange& whole, int member) const {
+    const BlockMember& m = plan_.members[size_t(member)];
+    if (m.local) return 0;
+    int64_t offset = 0, step = 1;
+    for (int a = plan_.axes - 1; a >= 0; --a) {
+      if (!(m.present >> a & 1)) continue;
+      offset += (block_.first[a] - whole.first[a]) * step;
+      step *= whole.extents[a];
+    }
+    return offset * m.width;
+  }
 
   void locate(int64_t number) {
     for (int a = plan_.axes - 1; a >= 0; --a) {
@@ -119,7 +197,7 @@ class Runner {
     const BlockMember& m = plan_.members[size_t(k)];
     at_[k] = memory(m);
     if (is_in_order(m)) return success;
-    return copy_member(m, at_[k], true, slot(m.slot), false, &at_[k]);
+    return copy_member(m, at_[k], true, buffer(m), false, &at_[k]);
   }
 
   Status copy_member(const BlockMember& m, char* from, bool from_memory, char* to, bool to_memory, char** at) {
@@ -138,7 +216,7 @@ class Runner {
     const int k = step.out;
     const BlockMember& m = plan_.members[size_t(k)];
     streams_ = m.data != nullptr && plan_.streams && step.last_use && is_in_order(m);
-    at_[k] = m.data != nullptr && (streams_ || !plan_.streams) && is_in_order(m) ? memory(m) : slot(m.slot);
+    at_[k] = m.data != nullptr && (streams_ || !plan_.streams) && is_in_order(m) ? memory(m) : buffer(m);
   }
 
   // Brings a result from its buffer to where it belongs.
@@ -255,12 +333,14 @@ class Runner {
     const int inputs = to.step->inputs;
     for (int split = 0; split < plan_.axes; ++split) {
       const uint32_t outer = present & ((1u << split) - 1), inner = present & ~outer;
-      bool fits = true;
+      bool fits = true, repeats = true;
       for (int k = 0; k < inputs; ++k) {
         const uint32_t a = lanes[k].present & outer, b = lanes[k].present & inner;
         fits &= (a == 0 || a == outer) && (b == 0 || b == inner);
+        repeats &= b != 0 || a == 0;
       }
       const int64_t n = elements(inner), rows = elements(outer);
+      if (fits && repeats && n < repeated_from && rows > few_rows) return run_repeated(to, lanes, scalars, out, n, rows);
       if (!fits || (n < long_row && rows > few_rows)) continue;
       int64_t steps[3] = {};
       for (int k = 0; k < inputs; ++k) {
@@ -276,6 +356,32 @@ class Runner {
       return success;
     }
     return run_expanded(to, lanes, out);
+  }
+
+  // Rows of n elements, several at a time: operands that all rows share are repeated in a buffer.
+  Status run_repeated(const BlockStep& to, Lane* lanes, unsigned scalars, char* out, int64_t n, int64_t rows) {
+    const int64_t together = smaller(rows, larger(repeated_elements / n, 1));
+    const uint32_t present = plan_.members[size_t(to.out)].present;
+    int64_t steps[3] = {};
+    for (int k = 0; k < to.step->inputs; ++k) {
+      const int64_t bytes = n * lanes[k].width;
+      if (scalars >> k & 1) continue;
+      if (lanes[k].present == present) {
+        steps[k] = bytes;
+        continue;
+      }
+      char* const repeated = scratch(expanded + k);
+      memcpy(repeated, lanes[k].data, size_t(bytes));
+      for (int64_t done = 1; done < together; done *= 2)
+        memcpy(repeated + done * bytes, repeated, size_t(smaller(done, together - done) * bytes));
+      lanes[k].data = repeated;
+    }
+    const int64_t out_step = n * type_table[to.found.loop_type].bytes;
+    for (int64_t r = 0; r < rows; r += together) {
+      const int64_t offsets[3] = {r * steps[0], r * steps[1], r * steps[2]};
+      call(to, out + r * out_step, lanes, offsets, smaller(together, rows - r) * n, scalars);
+    }
+    return success;
   }
 
   // The same where rows would be short: operands are repeated in a buffer.
