@@ -180,10 +180,13 @@ struct Strip {
 };
 
 // Rounds n sums that are off by `error` at most; false where it cannot tell one.
-bool end_plain(const ReducePass& pass, const ResultRun& where, const double* sums, int64_t n, double error, Stage* stage,
+bool end_plain(const ReducePass& pass, const ResultRun& where, double* sums, int64_t n, double error, Stage* stage,
                char* results) {
-  if (error == 0 && pass.initial_type < 0)
-    return round_plain(pass, sums, n, is_mean(pass) ? double(pass.reduced_count) : 1, results, stage), true;
+  if (error == 0 && pass.initial_type >= 0) {
+    const double initial = initial_of(pass);
+    for (int64_t c = 0; c < n; ++c) sums[c] = odd_sum(exact_sum(sums[c], initial));
+  }
+  if (error == 0) return round_plain(pass, sums, n, is_mean(pass) ? double(pass.reduced_count) : 1, results, stage), true;
   switch (pass.result) {
     case type_float16: return Strip<float16>{pass, where, stage, reinterpret_cast<float16*>(results)}.round(sums, n, error);
     case type_bfloat16: return Strip<bfloat16>{pass, where, stage, reinterpret_cast<bfloat16*>(results)}.round(sums, n, error);
@@ -275,8 +278,22 @@ bool columns_in_place(const ReducePass& pass) {
 
 // Returns whether there is no initial value, or a sum of floats begins with it.
 bool takes_initial(const ReducePass& pass) {
-  return pass.initial_type < 0 || (pass.end == End::sum && pass.type == type_float32 && pass.reducer->parts == 1 &&
-                                   pass.result != type_float64 && pass.initial_type == type_float64);
+  return pass.initial_type < 0 ||
+         (pass.end == End::sum && pass.reducer->parts == 1 && pass.initial_type == type_float64 &&
+          (pass.type == type_float32 ? pass.result != type_float64
+                                     : is_wide(pass) && pass.result == type_float64 && pass.reduced_count <= most_elements));
+}
+
+// The elements of n columns of float64, and the initial value as one more row of them.
+const char* with_initial(const ReducePass& pass, const char* a, int64_t* row_bytes, int64_t rows, int64_t n, Stage* stage) {
+  char* const to = stage->moved;
+  if (a != to) {
+    for (int64_t r = 0; r < rows; ++r) memcpy(to + r * n * 8, a + r * *row_bytes, size_t(n * 8));
+    *row_bytes = n * 8;
+  }
+  const double initial = initial_of(pass);
+  for (int64_t c = 0; c < n; ++c) memcpy(to + (rows * n + c) * 8, &initial, 8);
+  return to;
 }
 
 // The elements of a result, at most, that are few: 0 for reductions that need states.
@@ -374,7 +391,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     return end_plain(pass, where, sums, n, error, stage, out);
   }
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
-  const int64_t strip = in_place(pass, where.step) ? n : smaller(n, staged_count / inner.size);
+  const bool more = is_wide(pass) && pass.initial_type >= 0;
+  const int64_t strip = in_place(pass, where.step) && !more ? n : smaller(n, staged_count / (inner.size + (more ? 1 : 0)));
   for (int64_t c = 0; c < n; c += strip) {
     const int64_t count = smaller(strip, n - c);
     int64_t row_bytes;
@@ -397,7 +415,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     } else if (is_wide_variance(pass)) {
       if (!round_wide_variances(pass, a, row_bytes, count, reinterpret_cast<double*>(to))) return false;
     } else if (pass.type == type_float64) {
-      if (!round_wide(pass, a, row_bytes, inner.size, count, reinterpret_cast<double*>(to))) return false;
+      const char* const all = more ? with_initial(pass, a, &row_bytes, inner.size, count, stage) : a;
+      if (!round_wide(pass, all, row_bytes, inner.size + (more ? 1 : 0), count, reinterpret_cast<double*>(to))) return false;
     } else {
       const double error = few.column_sums[source_float32](sums, a, row_bytes, inner.size, count * parts);
       if (!end_plain(pass, run_from(where, c), sums, count * parts, error, stage, to)) return false;
