@@ -69,6 +69,19 @@ def test_vecdot_has_the_same_bits_in_every_layout(dtype, layout):
         assert by_first.numpy().tobytes() == want.tobytes()
 
 
+@pytest.mark.parametrize("dtype", REAL)
+def test_vecdot_of_columns_has_the_bits_of_rows(dtype):
+    rng = np.random.default_rng(4)
+    for n, columns in [(3, 9), (70, 33), (2500, 64), (9, 3000)]:
+        a, b = ((rng.standard_normal((n, columns)) * 2.0 ** rng.integers(-9, 9, (n, 1))).astype(dtype) for _ in "ab")
+        a[n // 2, 1], b[n // 2, 2] = np.inf, np.nan
+        wanted = dl.vecdot(np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)).numpy()
+        for x, y in ((a, b), (np.repeat(a, 2, 0)[::2], b), (np.repeat(a, 2, 1)[:, ::2], b[::-1][::-1])):
+            made = dl.vecdot(x, y, axis=-2).numpy()
+            assert np.array_equal(np.isnan(made), np.isnan(wanted))
+            assert made[~np.isnan(made)].tobytes() == wanted[~np.isnan(wanted)].tobytes()
+
+
 def test_vecdot_of_integers_wraps_in_its_dtype():
     for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
         a, b = numbers(dtype, (5000,), seed=4), numbers(dtype, (5000,), seed=5)

@@ -158,6 +158,28 @@ void blank_of(const ReducePass& pass, int64_t index, unsigned char* blank, doubl
   }
 }
 
+// Returns whether the elements of columns and their factors are contiguous, and the terms of their products come from these as they are.
+bool has_plain_terms(const ReducePass& pass, const Place& step) {
+  return pass.factor != nullptr && pass.terms != nullptr && pass.pipeline.count == 0 && pass.factor_pipeline.count == 0 &&
+         step.in == pass.in_width && step.factor == pass.factor_width;
+}
+// Adds the terms of rows of n columns, as many rows at a time as the stage holds. `index` is that of the first row.
+void add_terms(const ReducePass& pass, const Place& from, int64_t n, int64_t rows, int64_t index, void* states,
+               int64_t capacity, Stage* stage) {
+  const Place row = pass.reduced[pass.reduced_ndim - 1].step;
+  const int64_t together = row.in == n * pass.in_width && row.factor == n * pass.factor_width ? product_count / n : 1;
+  for (int64_t r = 0, count; r < rows; r += count) {
+    count = smaller(product_count / n, rows - r);
+    for (int64_t k = 0; k < count; k += together) {
+      const Place at = from + (r + k) * row;
+      pass.terms(stage->products + k * n, stage->rests + k * n, pass.in + at.in, pass.factor + at.factor,
+                 smaller(together, count - k) * n);
+    }
+    pass.reducer->rows(states, capacity, stage->products, n * 8, count, n, index + r, nullptr);
+    if (pass.with_rests) pass.reducer->rows(states, capacity, stage->rests, n * 8, count, n, index + r, nullptr);
+  }
+}
+
 void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, int64_t end, void* states, Stage* stage) {
   const int parts = pass.reducer->parts;
   alignas(16) unsigned char blank[16];
@@ -215,6 +237,8 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
                                  nullptr, n, 0);
         pass.reducer->rows(states, capacity, stage->moved, n * pass.width, count, n * parts, at + r, centers);
       }
+    } else if (has_plain_terms(pass, where.step)) {
+      add_terms(pass, from, n, rows, at, states, capacity, stage);
     } else {
       for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
     }
