@@ -281,3 +281,43 @@ def test_short_lines_have_the_bits_of_long_ones(n, dtype):
     assert dl.cumulative_sum(columns, axis=1, out=out).tobytes() == dl.moveaxis(wanted, -1, 1).tobytes()
     target = columns.copy()
     assert dl.cumulative_sum(target, axis=1, out=target).tobytes() == dl.moveaxis(wanted, -1, 1).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_columns_of_floats_have_the_bits_of_rows(dtype):
+    rng = np.random.default_rng(11)
+    for n, columns in [(2, 8), (8, 9), (9, 8), (16, 300), (700, 33), (4096, 9), (4097, 9), (24, 129)]:
+        a = (rng.standard_normal((3, n, columns)) * 1e3).astype(dtype)
+        a[0, n // 2, 3], a[1, n // 3, 5], a[2, n // 2, 7] = np.inf, np.nan, -np.inf
+        a[0, n - 1, 3] = -np.inf
+        lines = [dl.cumulative_sum(line.copy()).numpy() for line in np.moveaxis(a, 1, 2).reshape(-1, n)]
+        wanted = np.moveaxis(np.stack(lines).reshape(3, columns, n), 1, 2)
+        rows = np.ascontiguousarray(np.moveaxis(a, 1, 2))
+        assert bits_of(dl.cumulative_sum(rows, axis=2).numpy()) == bits_of(np.moveaxis(wanted, 1, 2))
+        for x in layouts(a):
+            assert bits_of(dl.cumulative_sum(x, axis=1).numpy()) == bits_of(wanted)
+        out = dl.asarray(a, copy=True)
+        assert bits_of(dl.cumulative_sum(out, axis=1, out=out).numpy()) == bits_of(wanted)
+
+
+INTEGERS = [name for name in NUMPY_DTYPES if np.dtype(name).kind in "iub"]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_sums_of_integers_wrap_in_any_layout(dtype):
+    rng = np.random.default_rng(12)
+    for shape in [(1500,), (2, 5000), (900, 3), (900, 8), (700, 17), (3, 40, 60), (5, 3000)]:
+        if dtype == "bool":
+            a = rng.random(shape) < 0.5
+        else:
+            limits = np.iinfo(dtype)
+            a = rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+        wide = np.repeat(a[..., None], 3, -1)
+        views = [*layouts(a), wide[..., 1], a[..., ::-1], np.broadcast_to(a[..., :1], shape)]
+        for axis in range(a.ndim):
+            for x in views:
+                assert np.array_equal(dl.cumulative_sum(x, axis=axis).numpy(), np.cumsum(x, axis=axis))
+            if np.dtype(dtype).itemsize == 8:
+                out = dl.asarray(a, copy=True)
+                assert dl.cumulative_sum(out, axis=axis, out=out) is out
+                assert np.array_equal(out.numpy(), np.cumsum(a, axis=axis))

@@ -10,6 +10,7 @@
 #include "native/cpu/runtime/engine_table.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/copy/kernels.h"
+#include "native/cpu/scan/columns.h"
 #include "native/cpu/scan/kernels.h"
 #include "native/cpu/sort/along_axis.h"
 #include "native/cpu/runtime/sizes.h"
@@ -28,9 +29,6 @@ constexpr int64_t share_from = 1 << 17, share_awake_from = 1 << 15, chunk = 1 <<
 constexpr int64_t most_blocks = 64;
 constexpr int64_t few_elements = 1 << 12;  // fewer are moved by lines
 
-void sum_integers(uint64_t* a, int64_t n) {
-  for (int64_t i = 1; i < n; ++i) a[i] += a[i - 1];
-}
 void multiply_integers(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) a[i] *= a[i - 1];
 }
@@ -127,7 +125,9 @@ void scan_row(const Work& work, char* row) {
       if (!sum) return multiply_floats(reinterpret_cast<complex128*>(row), work.n);
       sum_parts(floats, work.n);
       return sum_parts(floats + 1, work.n);
-    default: return sum ? sum_integers(integers, work.n) : multiply_integers(integers, work.n);
+    default:
+      if (!sum) return multiply_integers(integers, work.n);
+      kernels().scan->integer_sums(integers, integers, 1, work.n, 0, 0, 0);
   }
 }
 
@@ -162,7 +162,7 @@ void sum_row(const Sums& all, int64_t row) {
   }
 }
 
-// Rows of one group at most, transposed.
+// Rows of less than a group, transposed.
 void sum_short_rows(const Sums& all, int type, int64_t first, int64_t last) {
   constexpr int64_t at_once = 128;
   alignas(64) char tile[at_once * scans::group * 8];
@@ -171,7 +171,7 @@ void sum_short_rows(const Sums& all, int type, int64_t first, int64_t last) {
     const int64_t count = smaller(at_once, last - r), pitch = count * all.width;
     of.copy->moves[width_index(all.width)](tile, pitch, all.width, all.in + r * all.in_pitch, all.width, all.in_pitch, all.n,
                                            count);
-    of.scan->short_columns[type](tile, tile, count, all.n, pitch, pitch);
+    of.scan->column_sums[type](tile, tile, count, all.n, pitch, pitch);
     of.copy->moves[width_index(all.width)](all.out + r * all.out_pitch, all.out_pitch, all.width, tile, all.width, pitch, count,
                                            all.n);
   }
@@ -311,13 +311,18 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
   const bool is_apart = all.out + n * width <= all.in || all.in + n * width <= all.out;
   if (threads > 1 && rows == 1 && n >= share_awake_from && is_apart && in_succession()) return sum_two_parts(all);
   if (rows > 1 && rows * n >= share_from) all.rows_per_task = ceil_divide(chunk, n);
-  if (n <= scans::group && rows >= 8) {
+  if (n < scans::group && rows >= 8) {
     return parallel(ceil_divide(rows, all.rows_per_task), [&](int64_t number) {
       const int64_t first = number * all.rows_per_task;
       sum_short_rows(all, type, first, smaller(first + all.rows_per_task, rows));
     });
   }
-  each_row(rows, all.rows_per_task, [&](int64_t r) { sum_row(all, r); });
+  if (n > block) return each_row(rows, all.rows_per_task, [&](int64_t r) { sum_row(all, r); });
+  parallel(ceil_divide(rows, all.rows_per_task), [&](int64_t number) {
+    const int64_t first = number * all.rows_per_task, count = smaller(all.rows_per_task, rows - first);
+    kernels().scan->row_sums[type](all.out + first * all.out_pitch, all.in + first * all.in_pitch, count, n, all.out_pitch,
+                                   all.in_pitch);
+  });
 }
 
 void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t pitch) noexcept {
@@ -362,8 +367,32 @@ void convert_rows(char* out, int to, int64_t out_pitch, const char* in, int from
   for (int64_t r = 0; r < rows; ++r) convert(out + r * out_pitch, to, in + r * in_pitch, from, n, mode);
 }
 
+// Running sums of integers where they are wanted, in one pass: those of other dtypes than the sums are converted there, long rows by
+// parts that stay in the first cache.
+void sum_integers(const LineScan& all, const LineGroup& lines) {
+  constexpr int64_t part = 1024;
+  const integer_sums_t run = kernels().scan->integer_sums;
+  if (type_table[all.from].bytes == 8 && type_table[all.from].kind != Kind::real)
+    return void(run(lines.out, lines.in, lines.rows, all.n, lines.out_pitch, lines.in_pitch, 0));
+  if (all.n <= part) {
+    convert_rows(lines.out, all.wide, lines.out_pitch, lines.in, all.from, lines.in_pitch, lines.rows, all.n, 0);
+    return void(run(lines.out, lines.out, lines.rows, all.n, lines.out_pitch, lines.out_pitch, 0));
+  }
+  for (int64_t r = 0; r < lines.rows; ++r) {
+    uint64_t before = 0;
+    for (int64_t first = 0; first < all.n; first += part) {
+      const int64_t count = smaller(part, all.n - first);
+      char* const to = lines.out + r * lines.out_pitch + first * 8;
+      convert(to, all.wide, lines.in + r * lines.in_pitch + first * type_table[all.from].bytes, all.from, count, 0);
+      before = run(to, to, 1, count, 0, 0, before);
+    }
+  }
+}
+
 void scan_group(const void* context, const LineGroup& lines) {
   const LineScan& all = *static_cast<const LineScan*>(context);
+  if (all.op == Scan::sum && all.in_place && all.wide != type_float64 && all.wide != type_complex128)
+    return sum_integers(all, lines);
   const int64_t wide_bytes = type_table[all.wide].bytes, to_bytes = type_table[all.to].bytes;
   if (all.direct)
     return sum_rows(all.to, lines.out, lines.in, lines.rows, all.n, lines.out_pitch / to_bytes, lines.in_pitch / to_bytes);
@@ -403,6 +432,13 @@ Status scan_moved(const LineScan& all, const DLTensor& x, int axis, const DLTens
   return cast(to.tensor, rows, options, 0);
 }
 
+// Returns whether elements along an axis lie closer than those along the others: a line is read from few cache lines.
+bool is_innermost(const DLTensor& x, int axis) {
+  for (int d = 0; d < x.ndim; ++d)
+    if (d != axis && x.shape[d] > 1 && x.strides[d] != 0 && magnitude(x.strides[d]) < magnitude(x.strides[axis])) return false;
+  return true;
+}
+
 // Rows of contiguous elements at equal distances: false, with nothing done, where these are no such rows.
 bool sum_as_rows(const DLTensor& x, int axis, const DLTensor& out, int type) {
   const int64_t n = x.shape[axis];
@@ -413,35 +449,6 @@ bool sum_as_rows(const DLTensor& x, int axis, const DLTensor& out, int type) {
   const int dims = coalesce(axis, shape, 2, strides);
   if (dims > 1) return false;
   sum_rows(type, out.data, x.data, dims ? shape[0] : 1, n, dims ? to[0] : n, dims ? in[0] : n);
-  return true;
-}
-
-// Short lines across the order of memory, whose neighbours are contiguous: false, with nothing done, where these are no such lines.
-bool sum_as_columns(const DLTensor& x, int axis, const DLTensor& out, int type) {
-  const int64_t n = x.shape[axis], width = type_table[type].bytes;
-  if (n > scans::group || axis == x.ndim - 1) return false;
-  int64_t shape[max_dims], in[max_dims], to[max_dims];
-  int dims = 0;
-  for (int d = 0; d < x.ndim; ++d)
-    if (d != axis) shape[dims] = x.shape[d], in[dims] = x.strides[d], to[dims++] = out.strides[d];
-  int64_t* const strides[] = {in, to};
-  dims = coalesce(dims, shape, 2, strides);
-  if (dims == 0 || dims > 2 || in[dims - 1] != 1 || to[dims - 1] != 1 || shape[dims - 1] < 8) return false;
-  const int64_t columns = shape[dims - 1], blocks = dims == 2 ? shape[0] : 1, parts = ceil_divide(columns, chunk / n);
-  const int64_t each = ceil_divide(columns, parts);
-  const bool is_large = numel(x.ndim, x.shape) >= share_from;
-  const auto task = [&](int64_t number) {
-    const int64_t b = number / parts, first = number % parts * each, count = smaller(each, columns - first);
-    if (count <= 0) return;
-    const auto at = [&](const void* data, const int64_t* step) {
-      return static_cast<char*>(const_cast<void*>(data)) + ((dims == 2 ? b * step[0] : 0) + first) * width;
-    };
-    kernels().scan->short_columns[type](at(out.data, to), at(x.data, in), count, n, byte_stride(out.strides[axis], width),
-                                        byte_stride(x.strides[axis], width));
-  };
-  if (is_large) parallel(blocks * parts, task);
-  else
-    for (int64_t k = 0; k < blocks * parts; ++k) task(k);
   return true;
 }
 
@@ -463,9 +470,10 @@ Status cpu::scan(Scan op, const EngineOperand& in, int axis, const EngineOperand
   }
   if (numel(x.ndim, x.shape) == 0) return success;
   if (all.n > longest_line) return no_temporary();
-  if (all.direct && (sum_as_rows(x, axis, out, to) || sum_as_columns(x, axis, out, to))) return success;
-  if (numel(x.ndim, x.shape) >= few_elements && (x.strides[axis] != 1 || out.strides[axis] != 1))
-    return scan_moved(all, x, axis, out);
+  if (all.direct && (sum_as_rows(x, axis, out, to) || (all.n <= block && sum_float_columns(x, axis, out)))) return success;
+  if (op == Scan::sum && sum_integer_columns(x, axis, out)) return success;
+  const bool staged = x.strides[axis] != 1 && !(out.strides[axis] == 1 && is_innermost(x, axis));
+  if (numel(x.ndim, x.shape) >= few_elements && (staged || out.strides[axis] != 1)) return scan_moved(all, x, axis, out);
   const DLTensor* outputs[] = {&out};
   return for_each_line(x, outputs, 1, axis, {nullptr, &all, scratch, ceil_divide(all.n, 2), scan_group});
 }

@@ -178,8 +178,9 @@ DLT_FN void add_before(Number* v) {
     for (int i = N - 1; i >= distance; --i) v[i] = v[i - distance] + v[i];
 }
 
+// N rows of lines: `sums`, of the rows before them, are added and grow by these. Null: there are none.
 template <class T, int N>
-void sum_short_columns(char* out, const char* in, int64_t columns, int64_t out_pitch, int64_t in_pitch) {
+void sum_columns(char* out, const char* in, int64_t columns, int64_t out_pitch, int64_t in_pitch, double* sums) {
   const V nan = V{} + __builtin_nan("");
   int64_t c = 0;
   for (; c + lanes <= columns; c += lanes) {
@@ -187,6 +188,12 @@ void sum_short_columns(char* out, const char* in, int64_t columns, int64_t out_p
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) v[i] = load<T>(in + i * in_pitch + c * int64_t(sizeof(T)), 0);
     add_before<N>(v);
+    if (sums != nullptr) {
+      const V start = load<double>(sums + c, 0);
+      save<double>(sums + c, 0, start + v[N - 1]);
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) v[i] = v[i] + start;
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) save<T>(out + i * out_pitch + c * int64_t(sizeof(T)), 0, v[i] == v[i] ? v[i] : nan);
   }
@@ -195,25 +202,97 @@ void sum_short_columns(char* out, const char* in, int64_t columns, int64_t out_p
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) v[i] = double(reinterpret_cast<const loose_t<T>*>(in + i * in_pitch)[c]);
     add_before<N>(v);
+    const double start = sums == nullptr ? -0.0 : sums[c];
+    if (sums != nullptr) sums[c] = start + v[N - 1];
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i)
-      reinterpret_cast<loose_t<T>*>(out + i * out_pitch)[c] = T(v[i] == v[i] ? v[i] : __builtin_nan(""));
+    for (int i = 0; i < N; ++i) {
+      const double sum = v[i] + start;
+      reinterpret_cast<loose_t<T>*>(out + i * out_pitch)[c] = T(sum == sum ? sum : __builtin_nan(""));
+    }
   }
 }
 
 template <class T>
-void sum_short(void* out, const void* in, int64_t columns, int64_t n, int64_t out_pitch, int64_t in_pitch) {
+void sum_few_rows(char* out, const char* in, int64_t columns, int64_t n, int64_t out_pitch, int64_t in_pitch, double* sums) {
   [&]<int... I>(std::integer_sequence<int, I...>) {
-    static constexpr void (*sums[])(char*, const char*, int64_t, int64_t, int64_t) = {sum_short_columns<T, I + 1>...};
-    sums[n - 1](static_cast<char*>(out), static_cast<const char*>(in), columns, out_pitch, in_pitch);
+    static constexpr void (*of[])(char*, const char*, int64_t, int64_t, int64_t, double*) = {sum_columns<T, I + 1>...};
+    of[n - 1](out, in, columns, out_pitch, in_pitch, sums);
   }(std::make_integer_sequence<int, group>{});
+}
+
+template <class T>
+void sum_lines(void* out, const void* in, int64_t columns, int64_t n, int64_t out_pitch, int64_t in_pitch) {
+  constexpr int64_t strip = 128;
+  char* const to = static_cast<char*>(out);
+  const char* const from = static_cast<const char*>(in);
+  if (n <= group) return sum_few_rows<T>(to, from, columns, n, out_pitch, in_pitch, nullptr);
+  double sums[strip];
+  for (int64_t first = 0; first < columns; first += strip) {
+    const int64_t count = columns - first < strip ? columns - first : strip, at = first * int64_t(sizeof(T));
+    for (int64_t c = 0; c < count; ++c) sums[c] = -0.0;
+    for (int64_t i = 0; i < n; i += group)
+      sum_few_rows<T>(to + at + i * out_pitch, from + at + i * in_pitch, count, n - i < group ? n - i : group, out_pitch,
+                      in_pitch, sums);
+  }
+}
+
+template <class T>
+void sum_rows(void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch, int64_t in_pitch) {
+  for (int64_t r = 0; r < rows; ++r) {
+    char* const to = static_cast<char*>(out) + r * out_pitch;
+    const double sum = running_sums<T, true, true>(to, static_cast<const char*>(in) + r * in_pitch, n, nullptr);
+    if (sum != sum) settle_nans<T>(to, n);
+  }
+}
+
+// ---- integers of 64 bits, whose order does not matter
+
+using integers = pack<uint64_t>;
+
+template <int Distance>
+DLT_FN void add_shifted(integers::type* v) {
+  if constexpr (Distance < lanes) *v += integers::type(shifted<Distance>(V{}, V(*v), std::make_integer_sequence<int, lanes>{}));
+}
+
+uint64_t sum_integers(void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch, int64_t in_pitch,
+                      uint64_t before) {
+  uint64_t last = before;
+  for (int64_t r = 0; r < rows; ++r) {
+    loose_t<uint64_t>* const to = reinterpret_cast<loose_t<uint64_t>*>(static_cast<char*>(out) + r * out_pitch);
+    const loose_t<uint64_t>* const from = reinterpret_cast<const loose_t<uint64_t>*>(static_cast<const char*>(in) +
+                                                                                     r * in_pitch);
+    integers::type sum = integers::type{} + before;
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      integers::type v = *reinterpret_cast<const integers::loose*>(from + i);
+      add_shifted<1>(&v);
+      add_shifted<2>(&v);
+      add_shifted<4>(&v);
+      *reinterpret_cast<integers::loose*>(to + i) = v + sum;
+      sum += integers::type(last_lane(V(v), std::make_integer_sequence<int, lanes>{}));
+    }
+    last = sum[0];
+    for (; i < n; ++i) to[i] = last += from[i];
+  }
+  return last;
+}
+
+void add_integers(void* out, const void* a, const void* b, int64_t n) {
+  loose_t<uint64_t>* const to = static_cast<loose_t<uint64_t>*>(out);
+  const loose_t<uint64_t>*const x = static_cast<const loose_t<uint64_t>*>(a), *const y = static_cast<const loose_t<uint64_t>*>(
+                                                                                  b);
+  DLT_EACH to[i] = x[i] + y[i];
 }
 
 }  // namespace
 
 void fill_scans(ScanKernels* kernels) {
-  kernels->short_columns[type_float32] = sum_short<float>;
-  kernels->short_columns[type_float64] = sum_short<double>;
+  kernels->column_sums[type_float32] = sum_lines<float>;
+  kernels->column_sums[type_float64] = sum_lines<double>;
+  kernels->row_sums[type_float32] = sum_rows<float>;
+  kernels->row_sums[type_float64] = sum_rows<double>;
+  kernels->integer_sums = sum_integers;
+  kernels->add_integers = add_integers;
   kernels->running_sums[type_float32] = sum_block<float>;
   kernels->running_sums[type_float64] = sum_block<double>;
   kernels->block_sums[type_float32] = block_sums<float>;
