@@ -277,6 +277,52 @@ def test_fma_rounds_once(type_name, level):
         )
 
 
+@pytest.mark.parametrize("type_name", ["float32", "float64"])
+def test_quotients_by_one_number_are_rounded_once(type_name, level):
+    dtype = dtype_of(type_name)
+    info, random = np.finfo(dtype), np.random.default_rng(6)
+    near = np.nextafter(dtype.type(1), dtype.type([0, 2]))
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, info.tiny, info.smallest_subnormal, info.max, *near, 3.0, -7.0]
+    n = 4000
+    whole = random.integers(1, 1 << 24, n).astype(dtype)
+    spread = (random.standard_normal(n) * 2.0 ** random.integers(-140, 120, n)).astype(dtype)
+    ordinary = random.standard_normal(n).astype(dtype)
+    few = np.concatenate([edges, ordinary[:600]]).astype(dtype)
+    numbers = [*edges, 10.0, *whole[:6], *ordinary[:30], *spread[:30], dtype.type(1) / 3]
+    for dividends in (whole, ordinary, spread, np.abs(ordinary[:17]), few, np.where(ordinary > 0, ordinary, 0)):
+        for y in (np.array(one, dtype) for one in numbers):
+            got = run("divide", dividends, y, out=np.empty_like(dividends))
+            with np.errstate(all="ignore"):
+                want = dividends / y
+            assert bits(got) == bits(np.where(np.isnan(want), got, want))
+            assert np.array_equal(np.isnan(got), np.isnan(want))
+            own = dividends.copy()
+            assert bits(run("divide", own, y, out=own)) == bits(got)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 7, 8, 15, 16, 31, 33, 62])
+def test_short_rows_between_gaps(columns, level):
+    for type_name in ("uint8", "int16", "float32", "float64"):
+        dtype = dtype_of(type_name)
+        wide = values(dtype, 50 * (columns + 3), 2).reshape(50, columns + 3)
+        x, y = wide[:, 1 : columns + 1], wide[:, 2 : columns + 2]
+        for name, operands in (
+            ("add", (x, y)),
+            ("multiply", (x, y[:1])),
+            ("subtract", (x, y[:, :1])),
+            ("square", (x,)),
+        ):
+            operands = [np.broadcast_to(one, x.shape) for one in operands]
+            plain = [np.ascontiguousarray(one) for one in operands]
+            want = run(name, *plain, out=np.empty(x.shape, dtype))
+            assert bits(run(name, *operands, out=np.empty(x.shape, dtype))) == bits(want)
+            out = np.full((50, columns + 3), 7, dtype)
+            run(name, *operands, out=out[:, 2:-1])
+            assert bits(out[:, 2:-1].copy()) == bits(want)
+            assert (out[:, :2] == 7).all()
+            assert (out[:, -1:] == 7).all()
+
+
 @pytest.mark.parametrize("type_name", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
 def test_division_never_traps(type_name, level):
     dtype = dtype_of(type_name)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floored quotients and remainders of floats whose quotient is small, by a division and a fused operation. Others, and zero divisors,
-// infinities and NaN, are left to the bodies of bodies.h, whose results these are.
+// Quotients of floats by one number, by its reciprocal; floored quotients and remainders of floats whose quotient is small, by a
+// division and a fused operation. Others, and zero divisors, infinities and NaN, are left to the bodies of bodies.h, whose results
+// these are.
 #pragma once
 #include <type_traits>
 
@@ -62,5 +63,49 @@ void floored_division(void* out, const void* a, const void* b, const void* c, in
   loop2<Body, T>(out, a, b, c, count, scalars);
 #endif
 }
+
+#if defined(__FMA__)
+// Floats whose exponents lie so near to 0 that no step of a quotient overflows, and that what is left of it is exact.
+template <class T>
+struct NearOne {
+  using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  static constexpr int digits = sizeof(T) == 4 ? 23 : 52;
+  static constexpr U one = U(sizeof(T) == 4 ? 127 : 1023);
+  U lowest, span;
+  explicit NearOne(U most) : lowest((one - most) << digits), span(2 * most << digits) {}
+  DLT_FN bool holds(T x) const { return ((bits_as<U>(x) & U(~U(0) >> 1)) - lowest) <= span; }
+};
+
+// x / y of one y. The quotient x * (1 / y) is corrected by what is left of x: once, so that it is off by less than a unit in the last
+// place, and then, since the reciprocal is rounded to nearest, to the rounded quotient (Markstein 1990; Muller et al., Handbook of
+// Floating-Point Arithmetic, 4.7). 0.0 has quotients of the right sign.
+template <class T>
+void divide_by_one(void* out, const void* a, const void* b, const void* c, int64_t count, unsigned scalars) {
+  using U = typename NearOne<T>::U;
+  constexpr int64_t block = 512, width = int64_t(sizeof(T));
+  const NearOne<T> dividends(sizeof(T) == 4 ? 70 : 500), divisors(sizeof(T) == 4 ? 30 : 200);
+  if ((scalars & 3) != 2 || count < 16 || !divisors.holds(fetch<T>(b, 0)))
+    return loop2<body_divide, T>(out, a, b, c, count, scalars);
+  const T y = fetch<T>(b, 0), each = T(1) / y;
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t n = count - first < block ? count - first : block;
+    const char* const x = static_cast<const char*>(a) + first * width;
+    char* const to = static_cast<char*>(out) + first * width;
+    U others = 0;
+    DLT_EACH {
+      const T one = fetch<T>(x, i);
+      others |= U(!dividends.holds(one)) & U(bits_as<U>(one) != 0);
+    }
+    if (others != 0) {
+      loop2<body_divide, T>(to, x, b, nullptr, n, scalars);
+      continue;
+    }
+    DLT_EACH {
+      const T one = fetch<T>(x, i), rough = one * each, near = fused(fused(-rough, y, one), each, rough);
+      keep(to, i, T(fused(fused(-near, y, one), each, near)));
+    }
+  }
+}
+#endif
 
 }  // namespace dlt::DLT_LEVEL

@@ -12,6 +12,10 @@ void fill_floats(ElementwiseKernels* kernels) {
   kernels->ops[op_floor_divide][type_float64] = floored_division<body_floor_divide, double>;
   kernels->ops[op_remainder][type_float32] = floored_division<body_remainder, float>;
   kernels->ops[op_remainder][type_float64] = floored_division<body_remainder, double>;
+#if defined(__FMA__)
+  kernels->ops[op_divide][type_float32] = divide_by_one<float>;
+  kernels->ops[op_divide][type_float64] = divide_by_one<double>;
+#endif
 #define DLT_FILL(name, operands)                                                      \
   kernels->ops[op_##name][type_float16] = loop_for<body_##name, operands, float16>(); \
   kernels->ops[op_##name][type_bfloat16] = loop_for<body_##name, operands, bfloat16>();
