@@ -114,15 +114,20 @@ struct Buffers {
   alignas(64) char spare[2][buffer_bytes];
 };
 
+// Returns whether rows that a loop could read where they are, are packed. Short rows of one repeated element are expanded too: a call
+// per row would cost more.
+bool is_packed(const Tile& tile, int64_t inner, int64_t outer, int64_t width) {
+  const bool spreads = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < short_row;
+  return spreads || (inner == 1 && has_short_rows(tile.rows, tile.columns, outer, width));
+}
+
 Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, int number, Buffers* buffers) {
   const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0;
   const int64_t width = o.width;
   const char* from = o.data + first * width;
-  // Short rows of one repeated element are expanded too: a call per row would cost more.
-  const bool spread = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < short_row;
-  if (is_direct(o, inner) && !spread) return {from, outer * width, inner == 0};
+  if (is_direct(o, inner) && !is_packed(tile, inner, outer, width)) return {from, outer * width, inner == 0};
 
   char* own = buffers->in[number];
   const int64_t to_width = o.pipeline.count > 0 ? type_table[o.pipeline.types[o.pipeline.count]].bytes : width;
@@ -237,7 +242,7 @@ struct TileCall {
   unsigned scalars;
   bool direct;  // results are written to the output, else to the buffer
   bool joined;  // every operand continues from row to row, and so do the results
-  bool whole;   // the tile is one run of the output
+  bool whole;  // the tile is one run of the output
   char* to;
   int64_t to_row;
 };
@@ -256,7 +261,8 @@ TileCall plan_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     call.joined &= run.row == tile.columns * call.steps[k];
   }
   const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
-  call.direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.tiling.stream;
+  call.direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.tiling.stream &&
+                !has_short_rows(tile.rows, tile.columns, outer, w.out.width);
   call.to = call.direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
   call.to_row = call.direct ? outer * w.out.width : tile.columns * w.loop_width;
   call.joined &= tile.rows == 1 || call.to_row == tile.columns * w.loop_width;

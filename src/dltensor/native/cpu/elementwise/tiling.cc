@@ -104,11 +104,15 @@ struct Chooser {
   void choose() {
     bool staged = p.out.converted || p.out.packed || p.out.inner != 1;
     const bool straight = p.moves && !staged && !t.stream && !p.in[0].packed;
+    const auto has_gaps = [&](const TiledOperand& o) {
+      return !p.moves && o.inner == 1 && has_short_rows(p.rows, p.columns, o.outer, o.width);
+    };
+    staged |= has_gaps(p.out);
     int64_t width = larger(larger(p.out.widest, p.loop_width), 1), narrowest = cache_line;
     for (int k = 0; k < p.inputs; ++k) {
       if (is_transposed(p.in[k])) narrowest = smaller(narrowest, larger(p.in[k].width, 1));
       // Elements repeated along short rows are expanded into a buffer: a call per row would cost more.
-      staged |= !is_direct(p.in[k]) || (p.in[k].inner == 0 && p.in[k].outer != 0 && p.columns < short_row);
+      staged |= !is_direct(p.in[k]) || has_gaps(p.in[k]) || (p.in[k].inner == 0 && p.in[k].outer != 0 && p.columns < short_row);
       width = larger(width, p.in[k].widest);
     }
     const int64_t fits = larger(buffer_bytes / width, 1);

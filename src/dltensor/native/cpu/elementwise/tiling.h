@@ -9,6 +9,12 @@ namespace dlt {
 inline constexpr int64_t buffer_bytes = 16384;  // of each buffer that a tile may be packed into
 inline constexpr int64_t cache_line = 64;
 inline constexpr int64_t short_row = 64;  // elements: shorter rows of one repeated element are expanded
+inline constexpr int64_t short_row_bytes = 128;  // shorter rows that do not continue each other are packed
+
+// Returns whether a call of a loop for each row of a tile would take longer than moving the rows to and from a buffer.
+inline bool has_short_rows(int64_t rows, int64_t columns, int64_t outer, int64_t width) {
+  return rows > 4 && columns > 1 && outer != columns && columns < short_row && columns * width < short_row_bytes;
+}
 
 // One operand of a loop, as far as tiles depend on it.
 struct TiledOperand {
