@@ -173,6 +173,26 @@ def test_writing_does_what_numpy_does(case, kind, how, data):
     np.testing.assert_array_equal(array, want)
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 8, 12, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 65])
+def test_rows_of_every_width_are_taken(width):
+    array = np.random.default_rng(width).integers(0, 256, (70, width + 3), dtype="uint8")
+    index = np.random.default_rng(1).integers(-70, 70, 300)
+    for rows in (np.ascontiguousarray(array[:, :width]), array[:, :width], array[::2, 1 : width + 1]):
+        places = index % len(rows)
+        np.testing.assert_array_equal(dl.take(rows, places, axis=0).numpy(), rows[places])
+        np.testing.assert_array_equal(dl.asarray(rows)[places].numpy(), rows[places])
+        np.testing.assert_array_equal(dl.repeat(rows, 3, axis=0).numpy(), np.repeat(rows, 3, 0))
+        np.testing.assert_array_equal(dl.reshape(dl.asarray(rows).T, (-1,)).numpy(), rows.T.ravel())
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "int64", "complex128"])
+def test_rows_of_four_become_planes(dtype):
+    for n in (1, 3, 4, 5, 63, 700):
+        array = np.random.default_rng(n).standard_normal((n, 4)).astype(dtype)
+        np.testing.assert_array_equal(dl.reshape(dl.asarray(array).T, (-1,)).numpy(), array.T.ravel())
+        np.testing.assert_array_equal(dl.asarray(array).T.copy().numpy(), array.T)
+
+
 # -- sizes that take several chunks, threads and instruction sets -----------------------------------------------------
 
 LEVELS = [level for level in ("base", "v2", "v3", "v4") if level in dl.cpu_features()["supported"]]

@@ -159,6 +159,34 @@ void apply_inner(const Job& job, char* tensor, char* dense) {
   });
 }
 
+// Rows of H to 2 H bytes at offsets, as their first and their last H.
+template <size_t H>
+void gather_short(char* to, int64_t step, const char* from, const int64_t* offsets, int64_t width, int64_t n, int64_t bytes) {
+  const int64_t rest = bytes - int64_t(H);
+  for (int64_t i = 0; i < n; ++i, to += step) {
+    const char* const row = from + offsets[i] * width;
+    char first[H], last[H];
+    memcpy(first, row, H);
+    if (rest == 0) {
+      memcpy(to, first, H);
+      continue;
+    }
+    memcpy(last, row + rest, H);
+    memcpy(to, first, H);
+    memcpy(to + rest, last, H);
+  }
+}
+// False, with nothing done, for rows that are longer or shorter.
+bool gather_short_rows(char* to, int64_t step, const char* from, const int64_t* offsets, int64_t width, int64_t n,
+                       int64_t bytes) {
+  if (bytes < 4 || bytes >= long_row) return false;
+  if (bytes < 8) gather_short<4>(to, step, from, offsets, width, n, bytes);
+  else if (bytes < 16) gather_short<8>(to, step, from, offsets, width, n, bytes);
+  else if (bytes < 32) gather_short<16>(to, step, from, offsets, width, n, bytes);
+  else gather_short<32>(to, step, from, offsets, width, n, bytes);
+  return true;
+}
+
 void move_positions(const Job& job, char* tensor, char* dense, const int64_t* offsets, int64_t n) {
   const Indexed& x = *job.x;
   const int64_t w = x.width, step = x.dense_step * w;
@@ -176,6 +204,7 @@ void move_positions(const Job& job, char* tensor, char* dense, const int64_t* of
     for (int64_t i = 0; i < n; ++i) move_inner(job, tensor + offsets[i] * w, dense + i * step);
     return;
   }
+  if (job.mode == Mode::gather && gather_short_rows(dense, step, tensor, offsets, w, n, job.row_bytes)) return;
   const bool fetch = job.row_bytes >= long_row;
   for (int64_t i = 0; i < n; ++i) {
     if (fetch && i + ahead < n) __builtin_prefetch(tensor + offsets[i + ahead] * w);
@@ -373,6 +402,7 @@ int64_t gather_rows(char* to, const char* from, const int64_t* indices, int64_t 
       k.gather[width_index(row)](to + first * row, from, offsets, n);
       continue;
     }
+    if (gather_short_rows(to + first * row, row, from, offsets, row, n, row)) continue;
     for (int64_t i = 0; i < n; ++i) {
       if (row >= long_row && i + ahead < n) __builtin_prefetch(from + offsets[i + ahead] * row);
       memcpy(to + (first + i) * row, from + offsets[i] * row, size_t(row));

@@ -20,29 +20,29 @@ namespace {
 template <int W>
 constexpr int square = W <= 2 ? 16 / W : register_bytes / W;  // narrow ones: 16 or 8 lines are enough
 
-template <int W>
+template <int W, int N>
 struct lanes_of {
   using U = typename unit<W>::type;
-  typedef U type __attribute__((vector_size(square<W> * W)));
-  typedef U loose __attribute__((vector_size(square<W> * W), aligned(1), may_alias));
+  typedef U type __attribute__((vector_size(N * W)));
+  typedef U loose __attribute__((vector_size(N * W), aligned(1), may_alias));
 };
 
-template <int W, int... I>
-DLT_FN auto interleave_low(typename lanes_of<W>::type a, typename lanes_of<W>::type b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, ((I & 1) ? square<W> + I / 2 : I / 2)...);
+template <int W, class V, int... I>
+DLT_FN auto interleave_low(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int N = sizeof...(I);
+  return __builtin_shufflevector(a, b, ((I & 1) ? N + I / 2 : I / 2)...);
 }
-template <int W, int... I>
-DLT_FN auto interleave_high(typename lanes_of<W>::type a, typename lanes_of<W>::type b, std::integer_sequence<int, I...>) {
-  constexpr int half = square<W> / 2;
-  return __builtin_shufflevector(a, b, ((I & 1) ? square<W> + half + I / 2 : half + I / 2)...);
+template <int W, class V, int... I>
+DLT_FN auto interleave_high(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int N = sizeof...(I), half = N / 2;
+  return __builtin_shufflevector(a, b, ((I & 1) ? N + half + I / 2 : half + I / 2)...);
 }
 
 // N lines of N elements become their transpose: interleaving line i with line i + N/2, log2(N) times over.
-template <int W>
+template <int W, int N = square<W>>
 DLT_FN void transpose_square(char* to, int64_t to_row, const char* from, int64_t from_line) {
-  constexpr int N = square<W>;
-  using V = typename lanes_of<W>::type;
-  using L = typename lanes_of<W>::loose;
+  using V = typename lanes_of<W, N>::type;
+  using L = typename lanes_of<W, N>::loose;
   using Order = std::make_integer_sequence<int, N>;
   V a[N], b[N];
 #pragma GCC unroll 16
@@ -90,8 +90,11 @@ void split(char* to, int64_t to_row, const char* from, int64_t columns) {
   const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from);
   loose_t<U>* out[PLANES];
   for (int k = 0; k < PLANES; ++k) out[k] = reinterpret_cast<loose_t<U>*>(to + k * to_row);
+  int64_t c = 0;
+  if constexpr (sizeof(U) == 8 && PLANES == 4 && register_bytes >= 32)
+    for (; c + 4 <= columns; c += 4) transpose_square<8, 4>(to + c * 8, to_row, from + c * 32, 32);
   DLT_IVDEP
-  for (int64_t c = 0; c < columns; ++c)
+  for (; c < columns; ++c)
 #pragma GCC unroll 4
     for (int k = 0; k < PLANES; ++k) out[k][c] = in[c * PLANES + k];
 }
@@ -140,6 +143,10 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
 template <size_t H>
 void short_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t bytes) {
   const int64_t rest = bytes - int64_t(H);
+  if (rest == 0) {
+    for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) memcpy(to, from, H);
+    return;
+  }
   for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
     char first[H], last[H];
     memcpy(first, from, H);
