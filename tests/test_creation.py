@@ -118,6 +118,18 @@ def test_arange_of_floats_is_rounded_once_from_double_precision(start, stop, ste
     assert single.tolist() == [float(np.float32(number)) for number in made.tolist()]
 
 
+@pytest.mark.parametrize(
+    ("start", "stop", "step"),
+    [(0.0, 3000, 1), (-5.0, 70_000, 3), (9.0, -9000, -1.0), (-0.0, -40, -1), (-0.0, 40, 1), (2.0**29, 2.0**31, 2.0**24),
+     (2.0**30, 2.0**30 + 99, 1.0), (-1e12, -1e12 + 99, 1.0), (0.5, 99, 1), (0.0, 1e11, 1e6)],
+)  # fmt: skip
+def test_arange_of_whole_floats(start, stop, step):
+    for dtype in ("float32", "float64"):
+        made = dl.arange(start, stop, step, dtype=dtype).numpy()
+        wanted = start + np.arange(made.size, dtype="float64") * step
+        assert made.tobytes() == wanted.astype(dtype).tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["uint32", "uint64"])
 def test_ones_are_one_in_wide_unsigned_types(dtype):
     assert dl.ones(2, dtype=dtype).tolist() == [1, 1]
@@ -337,10 +349,15 @@ def test_meshgrid_agrees_with_numpy_and_copies_nothing(indexing, sizes):
 
 
 def test_triangles_agree_with_numpy_on_every_diagonal():
-    source = np.arange(1, 25).reshape(2, 3, 4)
-    for k in range(-4, 6):
-        same(dl.tril(source, k=k), np.tril(source, k=k))
-        same(dl.triu(source, k=k), np.triu(source, k=k))
+    few, many = np.arange(1, 25).reshape(2, 3, 4), np.arange(1, 2101).reshape(42, 50)
+    for source in (few, few.astype("uint8"), few.astype("complex128"), few[:, :, ::-1], few[:, :0], few[..., :0]):
+        for k in (*range(-4, 6), -(2**70), 2**70):
+            near = max(min(k, 9), -9)
+            same(dl.tril(source, k=k), np.tril(source, k=near))
+            same(dl.triu(source, k=k), np.triu(source, k=near))
+    for k in (-60, -41, -7, 0, 1, 49, 60):
+        same(dl.tril(many, k=k), np.tril(many, k=k))
+        same(dl.triu(many, k=k), np.triu(many, k=k))
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
-from libc.stdint cimport int64_t
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
 from .._core.default_dtype cimport default_real
 from .._core.indexing cimport Place, integer_of
-from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, type_float32, type_int64, type_table
+from .._core.native cimport (COMPLEX, SIGNED, UNSIGNED, computed_types, find_type, is_contiguous, numel, type_float32,
+                             type_int64, type_table)
 from .._core.scalars cimport plain_number, store_element
 from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
-from .._core.types cimport DLDataType, DLDevice, dtype_of, read_device, read_dtype
+from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU, read_device, read_dtype
 from .._core.views cimport Steps, write_steps
 
 from math import ceil, isfinite
@@ -24,10 +27,13 @@ from .manipulation import with_bytes
 
 cdef object _HALF = 1 << 63           # beyond the largest int64
 cdef object _LOW = (1 << 64) - 1      # the bits that are kept
+cdef int64_t _SMALL_TRIANGLE = 8192   # bytes whose rows are copied one by one
+cdef int64_t _NEAR = <int64_t>1 << 61  # ends of ranges below it have differences in 64 bits
 
 
 cdef object _float32 = DTYPES["float32"]
 cdef object _float64 = DTYPES["float64"]
+cdef object _int64 = DTYPES["int64"]
 
 cdef inline object _default_real():
     return _float32 if default_real() == type_float32 else _float64
@@ -323,6 +329,10 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     cdef bint whole
     if stop is None:
         start, stop = 0, start
+    if dtype is None and device is None and type(start) is int and type(stop) is int and type(step) is int:
+        result = _small_range(start, stop, step)
+        if result is not None:
+            return result
     start = _number(start, "start", "arange", True)
     stop = _number(stop, "stop", "arange", True)
     step = _number(step, "step", "arange", True)
@@ -337,6 +347,27 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     if size > 0:
         _write_range(result, start, step, size - 1, whole)
     return result if device is None else on_device(result, device, "arange")
+
+
+cdef Tensor _small_range(object start, object stop, object step):
+    """The integers of a range with ends below 2^61; None for other ranges, and where the step is 0."""
+    cdef int overflow = 0, other = 0, third = 0
+    cdef int64_t first = PyLong_AsLongLongAndOverflow(start, &overflow)
+    cdef int64_t last = PyLong_AsLongLongAndOverflow(stop, &other)
+    cdef int64_t each = PyLong_AsLongLongAndOverflow(step, &third), size = 0
+    cdef Steps steps
+    cdef Tensor result
+    if overflow or other or third or each == 0:
+        return None
+    if max(first, last, each) >= _NEAR or min(first, last, each) <= -_NEAR:
+        return None
+    if (each > 0 and first < last) or (each < 0 and last < first):
+        size = (last - first + each - (1 if each > 0 else -1)) // each
+    result = empty_for("arange", size, _int64)
+    if size > 0:
+        steps.kind, steps.first, steps.step = SIGNED, <uint64_t>first, <uint64_t>each
+        write_steps(result, &steps)
+    return result
 
 
 cdef object _exact(object number):
@@ -577,12 +608,45 @@ def meshgrid(*arrays, indexing="xy"):
     return tuple(result)
 
 
+cdef Tensor _small_triangle(Tensor x, int64_t k, bint lower, str func):
+    """The triangle of few elements in C order, on the host and of a dtype whose 0 is zero bytes; None for others."""
+    cdef int type = find_type(x.impl.dl.dtype), ndim = x.impl.dl.ndim
+    cdef int64_t rows = x.impl.dl.shape[ndim - 2], columns = x.impl.dl.shape[ndim - 1], width, row, edge, bytes
+    cdef Tensor result
+    cdef const char* source
+    cdef char* to
+    if x.impl.dl.device.device_type != kDLCPU or type < 0 or type >= computed_types:
+        return None
+    width = type_table[type].bytes
+    bytes = numel(ndim, x.impl.dl.shape) * width
+    if bytes > _SMALL_TRIANGLE or not is_contiguous(ndim, x.impl.dl.shape, x.impl.dl.strides):
+        return None
+    result = new_empty(ndim, x.impl.dl.shape, x.impl.dl.dtype, x.impl.dl.device, func)
+    if bytes == 0:
+        return result
+    source, to = <const char*>x.impl.dl.data, <char*>result.impl.dl.data
+    for row in range(numel(ndim - 1, x.impl.dl.shape)):
+        # Columns below `edge` belong to the lower triangle of this row.
+        edge = min(max(row % rows + k + lower, 0), columns) * width
+        if lower:
+            memcpy(to, source, edge)
+            memset(to + edge, 0, columns * width - edge)
+        else:
+            memset(to, 0, edge)
+            memcpy(to + edge, source + edge, columns * width - edge)
+        source, to = source + columns * width, to + columns * width
+    return result
+
+
 def _triangle(x, k, lower, func):
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError(f"{func}: expected at least 2 dimensions, got shape {x.shape}")
     k = integer_of(k, "k", func)
     n_rows, n_cols = x.shape[-2:]
+    result = _small_triangle(x, min(max(k, -n_rows - 1), n_cols), lower, func)
+    if result is not None:
+        return result
     bits = x.dtype.bits * x.dtype.lanes
     if bits < 8:  # a part of a row may begin inside a byte, where no view can
         return _triangle(with_bytes(x), k, lower, func).astype(x.dtype)

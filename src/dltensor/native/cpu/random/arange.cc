@@ -143,9 +143,21 @@ void store_converted(const StepsJob& job, int64_t from, int64_t to) {
   for (int64_t i = from; i < to; ++i, x += job.steps.step) store_tile(job.base, i, T(I(x)));
 }
 
+// Returns whether numbers are whole ones of 32 bits, which SIMD converts four at a time. -0.0 is none.
+bool are_whole(const StepsJob& job, int64_t to) {
+  const double first = job.steps.re, step = job.steps.step_re, end = first + double(to) * step;
+  const auto is_whole = [](double x) { return magnitude_of(x) < 0x1p30 && x == double(int32_t(x)); };
+  return is_whole(first) && is_whole(step) && magnitude_of(end) < 0x1p30 && (first != 0 || step > 0);
+}
+
 template <class T>
 void store_floats(const StepsJob& job, int64_t from, int64_t to) {
   const double first = job.steps.re, step = job.steps.step_re;
+  if (are_whole(job, to)) {
+    const auto whole = int32_t(first + double(from) * step), each = int32_t(step);
+    for (int32_t i = 0; i < int32_t(to - from); ++i) store_tile(job.base, from + i, T(whole + i * each));
+    return;
+  }
   // A counter of 32 bits is converted by SIMD. The sum is exact: it is the number of an element.
   const auto start = double(from);
   for (int32_t i = 0; i < int32_t(to - from); ++i) store_tile(job.base, from + i, T(first + (start + i) * step));
