@@ -82,6 +82,30 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     return result
 
 
+def diagonal_view(Tensor t, int64_t offset):
+    """Return the diagonals of the last two dimensions; `offset` counts columns, from minus the rows to the columns.
+
+    >>> diagonal_view(dl.asarray([[1, 2], [3, 4]]), 1).tolist()
+    [2]
+    """
+    cdef Place place
+    cdef int d, rows = t.impl.dl.ndim - 2, columns = t.impl.dl.ndim - 1
+    cdef int64_t below = max(-offset, 0), right = max(offset, 0), count
+    for d in range(rows):
+        place.shape[d], place.strides[d] = t.impl.dl.shape[d], t.impl.dl.strides[d]
+    count = max(min(t.impl.dl.shape[rows] - below, t.impl.dl.shape[columns] - right), 0)
+    place.ndim, place.offset = columns, 0
+    place.shape[rows], place.strides[rows] = count, 1
+    if numel(columns, place.shape) > 0:  # else strides may be anything
+        if below > 0:
+            place.offset = below * t.impl.dl.strides[rows]
+        elif right > 0:
+            place.offset = right * t.impl.dl.strides[columns]
+        if count > 1:
+            place.strides[rows] = t.impl.dl.strides[rows] + t.impl.dl.strides[columns]
+    return view_of(t, &place)
+
+
 def part_of(Tensor t, bint imaginary):
     """Return a view of the real or the imaginary parts; of real elements themselves, or read-only zeros.
 

@@ -6,7 +6,7 @@ from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
 from .._core.scalars import plain_number
 from .._core.types import DTYPES, LinAlgError
-from .._core.views import as_strided, on_host
+from .._core.views import diagonal_view, on_host
 from .._ops import elementwise as ops
 from .._ops.arguments import written
 from .._ops.casting import where
@@ -105,17 +105,7 @@ def diagonal(x, /, offset=0):
     check_matrices(x, False, "diagonal")
     offset = integer_of(offset, "offset", "diagonal")
     rows, columns = x.shape[-2:]
-    x = x[..., -offset:, :] if -rows < offset < 0 else x[..., offset:] if 0 < offset < columns else x
-    outside = offset <= -rows or offset >= columns
-    count = 0 if offset and outside else sorted(x.shape[-2:])[0]
-    step = x.strides[-2] + x.strides[-1] if count > 1 and x.size > 0 else 1
-    return as_strided(
-        x,
-        (*x.shape[:-2], count),
-        (*x.strides[:-2], step),
-        readonly=x.readonly,
-        func="diagonal",
-    )
+    return diagonal_view(x, max(-rows, min(offset, columns)) if offset else 0)
 
 
 def trace(x, /, offset=0, *, dtype=None, out=None):
@@ -155,7 +145,8 @@ def trace(x, /, offset=0, *, dtype=None, out=None):
     x = asarray(x)
     check_matrices(x, False, "trace")
     check_computes(x, "trace")
-    result = sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
+    x = diagonal(x, offset)
+    result = sum(x, axis=-1) if dtype is None else sum(x, axis=-1, dtype=dtype)
     return written(result, out, "trace")
 
 
