@@ -3,6 +3,7 @@
 
 from .._core.convert import asarray, asarrays
 from .._core.indexing import axes_of, axis_of, integer_of
+from .._core.types import DTYPES
 from .._core.views import on_host
 from . import elementwise as ops
 from . import reduce
@@ -13,6 +14,9 @@ from .manipulation import broadcast_to, concat
 from .promotion import common_dtype, result_type
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
+
+_BOOL = DTYPES["bool"]
+_AFTER, _BEFORE = slice(1, None), slice(None, -1)
 
 
 def _not_nan(x):
@@ -238,13 +242,16 @@ def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: n must be 0 or more, got {n}")
     axis = axis_of(axis, x.ndim, "diff")
-    parts = [_joined(part, x, axis) for part in (prepend, x, append) if part is not None]
-    if len(parts) > 1 and n > 0:
-        dtype = common_dtype("diff", parts)
-        x = concat([part.astype(dtype) for part in parts], axis=axis)
+    if prepend is not None or append is not None:
+        parts = [_joined(part, x, axis) for part in (prepend, x, append) if part is not None]
+        if n > 0:
+            dtype = common_dtype("diff", parts)
+            x = concat([part.astype(dtype) for part in parts], axis=axis)
     result = x
-    before = (slice(None),) * axis
-    minus = ops.bitwise_xor if isdtype(x.dtype, "bool") else ops.subtract
+    minus = ops.bitwise_xor if x.dtype == _BOOL else ops.subtract
+    after, before = _AFTER, _BEFORE
+    if axis > 0:
+        after, before = ((*(slice(None),) * axis, part) for part in (after, before))
     for _ in range(min(n, x.shape[axis])):
-        result = minus(result[(*before, slice(1, None))], result[(*before, slice(None, -1))])
+        result = minus(result[after], result[before])
     return result.copy() if result is x else result
