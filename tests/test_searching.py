@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """searchsorted, bincount and histogram against NumPy."""
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -211,6 +214,21 @@ def test_counts_do_not_depend_on_threads():
     integers[200_000] = -3
     with pytest.raises(ValueError, match="bincount: x must not hold values below 0, got -3"):
         dl.bincount(integers)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize("high", [50, 1 << 53, (1 << 53) + 1, 1 << 60])
+def test_histogram_of_wide_integers_counts_exact_values(dtype, high):
+    low = 0 if dtype == "uint64" else -high
+    a = np.random.default_rng(3).integers(low, high, 4000, dtype=dtype, endpoint=True)
+    a[:9] = high
+    for bins in (20, dl.asarray([low / 2, 1.0, high / 3 + 0.5, float(high)], dtype="float64")):
+        counts, edges = dl.histogram(a, bins)
+        borders = [Fraction(edge) for edge in edges.tolist()]
+        inside = [Fraction(int(x)) for x in a if borders[0] <= int(x) <= borders[-1]]
+        wanted = [sum(below <= x < above for x in inside) for below, above in itertools.pairwise(borders)]
+        wanted[-1] += inside.count(borders[-1])
+        assert counts.tolist() == wanted
 
 
 def test_histogram_of_unequal_and_of_degenerate_edges():

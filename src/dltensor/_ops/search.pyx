@@ -6,7 +6,7 @@ from libc.string cimport memset
 from .._core.convert cimport read_array
 from .._core.indexing cimport integer_of
 from .._core.native cimport (REAL, SIGNED, UNSIGNED, Status, computed_types, find_type, numel, type_float64,
-                             type_int64, type_table)
+                             type_int64, type_table, type_uint64)
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLTensor, is_host
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
@@ -248,6 +248,14 @@ def bincount(x, /, weights=None, minlength=0):
     return _counts(t, max(high + 1, least), read_weights, "bincount")
 
 
+cdef bint _fits_float64(Tensor t):
+    """Test whether float64 holds 64-bit integers exactly, as most are."""
+    cdef int type = find_type(t.impl.dl.dtype)
+    if type != type_int64 and type != type_uint64:
+        return False
+    return _count(t) == 0 or -(1 << 53) <= smallest(t).item() <= largest(t).item() <= 1 << 53
+
+
 def count_between(edges, x, weights, func):
     """Return how many elements of `x` lie between successive edges, or the sum of their weights.
 
@@ -263,6 +271,8 @@ def count_between(edges, x, weights, func):
     cdef int type = comparison_type(find_type(borders.impl.dl.dtype), find_type(t.impl.dl.dtype))
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     read_weights = _weights_of(weights, t, func)
+    if type < 0 and here and type_table[find_type(borders.impl.dl.dtype)].kind == REAL and _fits_float64(t):
+        type = type_float64
     if type >= 0:
         borders, t = converted(borders, type, func), converted(t, type, func)
     shape[0] = _count(borders) - 1
