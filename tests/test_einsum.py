@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """einsum, outer, kron and cross against NumPy: subscripts of every kind, paths, dtypes, `out` and what is refused."""
 
+import math
 import sys
 
 import numpy as np
@@ -264,3 +265,44 @@ def test_cross_is_as_in_numpy(first, second, axis):
     made = dl.cross(a, b, axis=axis)
     assert made.shape == true.shape
     assert np.array_equal(made.numpy(), true)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32"])
+@pytest.mark.parametrize(("text", "first", "second"), [
+    ("ijk,ijk->k", (9, 40, 33), (9, 40, 33)), ("ijk,ijk->k", (99, 90, 70), (99, 90, 70)), ("ij,ij->j", (2, 9), (2, 9)),
+    ("ij,ij->j", (70, 300), (70, 300)), ("ijk,ijk->i", (9, 40, 33), (9, 40, 33)), ("bij,bij->b", (5, 8, 9), (5, 8, 9)),
+    ("ij,ij->", (40, 50), (40, 50)), ("ij,ji->", (40, 50), (50, 40)), ("ijk,kij->j", (4, 5, 6), (6, 4, 5)),
+    ("i,i->", (3000,), (3000,)), ("ij,ij->j", (0, 3), (0, 3)), ("ij,ij->j", (5000, 1), (5000, 1)),
+])  # fmt: skip
+def test_products_of_vectors_have_the_bits_of_rows(text, first, second, dtype):
+    rng = np.random.default_rng(2)
+    a, b = (dl.asarray(rng.standard_normal(shape) * 9).astype(dtype) for shape in (first, second))
+    terms, output = text.split("->")
+    left, right = terms.split(",")
+    order = [*output, *(label for label in left if label not in output)]
+    x, y = (dl.permute_dims(t, [term.index(label) for label in order]) for t, term in ((a, left), (b, right)))
+    kept = x.shape[: len(output)]
+    x, y = (dl.copy(t).reshape((*kept, x.size // max(1, math.prod(kept)))) for t in (x, y))
+    wanted = dl.matmul(x[..., None, :], y[..., None])[..., 0, 0]
+    assert dl.einsum(text, a, b).tobytes() == wanted.tobytes()
+    out = dl.zeros(kept, dtype=dtype)
+    assert dl.einsum(text, a, b, out=out) is out
+    assert out.tobytes() == wanted.tobytes()
+
+
+def test_products_of_columns_of_parts_of_matrices():
+    a, b = (dl.asarray(np.random.default_rng(k).standard_normal((9000, 75))) for k in (1, 2))
+    for x, y in ((a[:, 3:70], b[:, 8:75]), (a[::2, :9], b[:4500, 66:]), (a[::-1], b), (a[:, ::-1], b)):
+        wanted = dl.matmul(dl.copy(x.T)[:, None, :], dl.copy(y.T)[..., None])[:, 0, 0]
+        assert dl.einsum("ij,ij->j", x, y).tobytes() == wanted.tobytes()
+    special = dl.asarray([[dl.inf, 0.0, -0.0], [0.0, -0.0, -0.0], [1.0, 2.0, 0.0]])
+    assert str(dl.einsum("ij,ij->j", special, special).tolist()) == "[inf, 4.0, 0.0]"
+    assert dl.isnan(dl.einsum("ij,ij->j", special, dl.zeros((3, 3)))).tolist() == [True, False, False]
+
+
+def test_products_of_complex_vectors_are_not_conjugated():
+    a = dl.asarray([[1 + 2j, 3j], [2.0, 1 - 1j]])
+    assert dl.einsum("ij,ij->i", a, a).tolist() == [(1 + 2j) ** 2 - 9, 4 + (1 - 1j) ** 2]
+    assert dl.einsum("ij,ij->", a, a).item() == (1 + 2j) ** 2 - 9 + 4 + (1 - 1j) ** 2
+    out = dl.zeros(2, dtype=a.dtype)
+    assert dl.einsum("ij,ij->j", a, dl.ones((2, 2)), out=out).tolist() == [3 + 2j, 1 + 2j]

@@ -13,6 +13,7 @@ from .._core.views import as_strided
 from . import reduce
 from .arguments import output_of, written
 from .casting import copy
+from .contractions import column_dots
 from .elementwise import multiply, not_equal, subtract
 from .manipulation import moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
@@ -117,6 +118,14 @@ def _aligned(t, labels, order):
     return t[tuple(slice(None) if label in labels else None for label in order)]
 
 
+def _dots(a, b, out=None):
+    """The products of vectors along the last dimension, which are not conjugated, as products of matrices."""
+    result = column_dots(a, b)
+    if result is None:
+        result = matmul(a[..., None, :], b[..., None])[..., 0, 0]
+    return result if out is None else written(result, out, "einsum")
+
+
 def _pair(first, second, kept, output, out):
     """The product of two operands, summed over the labels that nothing else needs."""
     (a, a_labels), (b, b_labels) = (
@@ -142,6 +151,9 @@ def _pair(first, second, kept, output, out):
     inner.sort(key=lambda label: -abs(a.strides[a_labels.index(label)]))
     left = permute_dims(a, [a_labels.index(label) for label in (*outer, *rows, *inner)])
     right = permute_dims(b, [b_labels.index(label) for label in (*outer, *inner, *columns)])
+    if not rows and not columns:
+        left, right = (reshape(t, (*t.shape[: len(outer)], prod(t.shape[len(outer) :]))) for t in (left, right))
+        return _dots(left, right, out if tuple(outer) == output else None), tuple(outer)
     batch, high = left.shape[: len(outer)], left.shape[len(outer) : len(outer) + len(rows)]
     wide = right.shape[len(outer) + len(inner) :]
     depth = prod(left.shape[len(outer) + len(rows) :])
@@ -215,8 +227,9 @@ def _takes_more(a, b, row, column, inner):
 def _plan(subscripts, first, second):
     """Plan operands of two shapes as one product of matrices; None for what takes more.
 
-    Returns whether they change places, the permutations of both and of the result, each None where it does nothing, and
-    the shapes of both as matrices and of what their product is, None where they need no other.
+    Returns whether they change places, whether their product is one of vectors, the permutations of both and of the
+    result, each None where it does nothing, and the shapes of both as matrices or vectors and of what their product is,
+    None where they need no other.
     """
     (a, b), output = _parse(subscripts, (len(first), len(second)))
     extents = [dict(zip(labels, shape, strict=True)) for labels, shape in ((a, first), (b, second))]
@@ -243,16 +256,19 @@ def _plan(subscripts, first, second):
             (*batch, prod(depth), prod(width)),
             (*batch, *height, *width) if not row or not column else None,
         )
-    return swapped, *(None if order == tuple(range(len(order))) else order for order in permutations), shapes
+        if not row and not column:
+            shapes = ((*batch, prod(depth)),) * 2 + (None,)
+    orders = (None if order == tuple(range(len(order))) else order for order in permutations)
+    return swapped, not row and not column, *orders, shapes
 
 
 def _by_plan(plan, a, b):
-    """Compute the one product of matrices that a plan describes."""
-    swapped, left, right, back, shapes = plan
+    """Compute the one product of matrices, or the products of vectors, that a plan describes."""
+    swapped, dots, left, right, back, shapes = plan
     a, b = (b, a) if swapped else (a, b)
     a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
     a, b = (a, b) if shapes is None else (a.reshape(shapes[0]), b.reshape(shapes[1]))
-    result = matmul(a, b)
+    result = _dots(a, b) if dots else matmul(a, b)
     result = result if shapes is None or shapes[2] is None else result.reshape(shapes[2])
     return result if back is None else permute_dims(result, back)
 

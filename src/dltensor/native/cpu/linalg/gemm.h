@@ -26,4 +26,9 @@ constexpr int64_t least_blas_work = 1 << 18;
 DLT_API bool set_blas(const char* path) noexcept;
 DLT_API bool has_blas() noexcept;
 
+// out[c] = sum of a[k, c] * b[k, c] for matrices of float32 or float64 with contiguous rows and at least one; `out` is contiguous and
+// shares no memory with them. The bits are those of products of vectors (kernels/gemv.cc). False, with nothing done, for other dtypes
+// and layouts, and where the processor has no fused multiply-add.
+DLT_API bool dot_columns(const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept;
+
 }  // namespace dlt

@@ -11,6 +11,7 @@
 
 #include "native/cpu/copy/copy.h"
 #include "native/cpu/elementwise/op_numbers.h"
+#include "native/cpu/linalg/gemm.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
@@ -151,6 +152,75 @@ Status multiply_vector(const Product& p) noexcept {
   all.packs_m = !same_type || (in_columns ? m.row : m.column) != p.width;
   all.packs_v = !same_type || v.column != p.width;
   return multiply_pieces(all);
+}
+
+// ---- products of vectors that lie in columns: rows of products are added to as many partial sums of each column as kernels/gemv.cc
+// has of each row, in its order, by the loops of element-wise operations
+
+namespace {
+
+constexpr int64_t sums_bytes = 128;  // of the partial sums of a column
+constexpr int64_t dot_strip_bytes = 256;  // of a row of columns that are computed together
+
+struct DotColumns {
+  const char *a, *b;
+  char* out;
+  int64_t a_row, b_row, width, depth;  // bytes, and rows
+  loop_t add, fma;
+};
+
+// The sums of one block of rows, of n columns that follow one another. `sums`: of every partial sum.
+void add_rows(const DotColumns& all, int64_t first, int64_t depth, int64_t column, int64_t n, char* sums) {
+  const int64_t count = sums_bytes / all.width, row = n * all.width;
+  memset(sums, 0, size_t(count * row));
+  const char *a = all.a + first * all.a_row + column * all.width, *b = all.b + first * all.b_row + column * all.width;
+  const bool joined = all.a_row == row && all.b_row == row;
+  for (int64_t k = 0; k < depth; k += count, a += count * all.a_row, b += count * all.b_row) {
+    const int64_t rows = smaller(count, depth - k);
+    if (joined) {
+      all.fma(sums, a, b, sums, rows * n, 0);
+      continue;
+    }
+    for (int64_t r = 0; r < rows; ++r) all.fma(sums + r * row, a + r * all.a_row, b + r * all.b_row, sums + r * row, n, 0);
+  }
+  for (int64_t half = count / 2; half > 0; half /= 2) all.add(sums, sums, sums + half * row, nullptr, half * n, 0);
+}
+
+// Strips of columns, block by block of rows. A sum of 0 is +0.
+void dot_strip(const DotColumns& all, int64_t column, int64_t n) {
+  alignas(64) char sums[sums_bytes / 4 * dot_strip_bytes];
+  const double zero = 0;
+  char* const out = all.out + column * all.width;
+  for (int64_t first = 0; first < all.depth; first += vector_block) {
+    add_rows(all, first, smaller(vector_block, all.depth - first), column, n, sums);
+    all.add(first == 0 ? out : sums, sums, &zero, nullptr, n, 2);
+    if (first > 0) all.add(out, out, sums, nullptr, n, 0);
+  }
+}
+
+}  // namespace
+
+bool dot_columns(const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept {
+  const int type = find_type(a.dtype);
+  if ((type != type_float32 && type != type_float64) || find_type(b.dtype) != type || find_type(out.dtype) != type)
+    return false;
+  const int64_t depth = a.shape[0], columns = a.shape[1];
+  if (!is_vector_product(1, 1, depth) || a.strides[1] != 1 || b.strides[1] != 1 || strcmp(kernels().name, "v2") == 0)
+    return false;
+  const int64_t width = type_table[type].bytes;
+  const DotColumns all{static_cast<const char*>(a.data),
+                       static_cast<const char*>(b.data),
+                       static_cast<char*>(out.data),
+                       depth > 1 ? a.strides[0] * width : 0,
+                       depth > 1 ? b.strides[0] * width : 0,
+                       width,
+                       depth,
+                       find_loop(op_add, type),
+                       find_loop(op_fma, type)};
+  const int64_t strip = dot_strip_bytes / width, parts = ceil_divide(columns, strip);
+  parallel_if(parts > 1 && depth * columns * width * 2 >= share_from, parts,
+              [&](int64_t number) { dot_strip(all, number * strip, smaller(strip, columns - number * strip)); });
+  return true;
 }
 
 }  // namespace dlt
