@@ -29,6 +29,8 @@ SHAPES = [
     (64, 2049, 64),
     (9, 9000, 7),
 ]
+# Rows, depth, columns of matrices that are stacked.
+STACKED = [(1, 3, 3), (2, 2, 2), (4, 4, 4), (3, 4, 1), (1, 12, 5), (5, 9, 1), (8, 7, 5), (2, 1, 30)]
 
 
 def operand(rows, columns, dtype, seed):
@@ -88,6 +90,35 @@ def test_fewer_rows_or_columns_have_the_bits_of_the_whole(shape, dtype, level): 
         assert product(a[-rows:], b).tobytes() == want[-rows:].tobytes()
     for columns in (2, shape[2] // 2 + 1, shape[2] - 1):
         assert product(a, b[:, :columns]).tobytes() == want[:, :columns].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "int32", "uint8"])
+@pytest.mark.parametrize("shape", STACKED, ids=str)
+def test_a_stack_of_small_matrices_has_the_bits_of_each(shape, dtype, level):  # noqa: F811
+    rows, depth, columns = shape
+    kind = dtype if dtype.startswith("c") else "float64"
+    a = (operand(37 * rows, depth, kind, 1) * 256).astype(dtype).reshape(37, rows, depth)
+    b = (operand(37 * depth, columns, kind, 2) * 256).astype(dtype).reshape(37, depth, columns)
+    want = np.stack([product(x, y) for x, y in zip(a, b, strict=True)])
+    turned = [np.swapaxes(np.swapaxes(m, 1, 2).copy(), 1, 2) for m in (a, b)]
+    spread = [np.repeat(m, 2, 0)[::2] for m in (a, b)]
+    backwards = [m[::-1].copy()[::-1] for m in (a, b)]
+    one_of_b = np.stack([product(x, b[0]) for x in a])
+    one_of_a = np.stack([product(a[0], y) for y in b])
+    rows_follow = np.broadcast_to(b[0], b.shape)
+    for threads in (1, 2):
+        library.engine_set_threads(threads)
+        try:
+            for x, y in [(a, b), (a, turned[1]), (turned[0], b), turned, spread, backwards]:
+                assert product(x, y).tobytes() == want.tobytes()
+            for y in (rows_follow, np.broadcast_to(turned[1][0], b.shape)):
+                assert product(a, y).tobytes() == one_of_b.tobytes()
+            assert product(np.broadcast_to(a[0], a.shape), b).tobytes() == one_of_a.tobytes()
+            apart = np.zeros((37, rows + 1, columns + 2), dtype)[:, :rows, 1:-1]
+            assert gemm(a, rows_follow, apart).tobytes() == one_of_b.tobytes()
+            assert gemm(a[::-1], b[::-1], apart[::-1])[::-1].tobytes() == want.tobytes()
+        finally:
+            library.engine_set_threads(1)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

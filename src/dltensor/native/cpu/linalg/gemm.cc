@@ -157,38 +157,88 @@ struct Batches {
   const int64_t *a_strides, *b_strides;  // in elements, of the dimensions before the last two
   int64_t bytes;  // of an element of a and b
   int dims;  // that are counted
+  int64_t piece = 1;  // batches of the last dimension that are one call of a kernel
   std::atomic<bool> failed{false};  // for want of memory: nothing else fails once the product has begun
+
+  int64_t a_step(int d) const { return a_strides[d] * bytes; }
+  int64_t b_step(int d) const { return b_strides[d] * bytes; }
+  int64_t c_step(int d) const { return c->strides[d] * first.width; }
 };
 
 void multiply_batch(void* context, int64_t index) {
   auto& batches = *static_cast<Batches*>(context);
   Product p = batches.first;
-  const DLTensor& c = *batches.c;
+  int64_t count = 1;
   for (int d = batches.dims - 1; d >= 0; --d) {
-    const int64_t at = index % c.shape[d];
-    index /= c.shape[d];
-    p.a.data += at * batches.a_strides[d] * batches.bytes;
-    p.b.data += at * batches.b_strides[d] * batches.bytes;
-    p.c.data += at * c.strides[d] * p.width;
+    const bool by_piece = d == batches.dims - 1 && batches.piece > 1;
+    const int64_t extent = batches.c->shape[d], pieces = by_piece ? ceil_divide(extent, batches.piece) : extent;
+    const int64_t at = index % pieces * (by_piece ? batches.piece : 1);
+    if (by_piece) count = smaller(batches.piece, extent - at);
+    index /= pieces;
+    p.a.data += at * batches.a_step(d);
+    p.b.data += at * batches.b_step(d);
+    p.c.data += at * batches.c_step(d);
   }
-  if (!multiply(p).ok()) batches.failed.store(true);
+  if (batches.piece == 1) {
+    if (!multiply(p).ok()) batches.failed.store(true);
+    return;
+  }
+  const int last = batches.dims - 1;
+  kernels().linalg->stack_products[p.type]({p.c.data, p.a.data, p.b.data, batches.c_step(last), batches.a_step(last),
+                                            batches.b_step(last), p.c.row, p.a.row, p.a.column, p.b.row, p.b.column, p.c.rows,
+                                            p.c.columns, p.a.columns, count});
+}
+
+// Batches that share b, and whose rows follow one another, become rows of one product, as long as no other order of terms is
+// then defined for it.
+void merge_rows(Batches* batches) {
+  Product& p = batches->first;
+  for (; batches->dims > 0; --batches->dims) {
+    const int d = batches->dims - 1;
+    const int64_t count = batches->c->shape[d], rows = p.c.rows * count;
+    if (count > 1) {
+      const bool is_one = p.c.rows == 1;  // whose strides may be anything
+      const int64_t a_row = is_one ? batches->a_step(d) : p.a.row, c_row = is_one ? batches->c_step(d) : p.c.row;
+      if (batches->b_step(d) != 0 || batches->a_step(d) != p.c.rows * a_row || batches->c_step(d) != p.c.rows * c_row ||
+          c_row < p.c.columns * p.width ||
+          is_vector_product(p.c.rows, p.c.columns, p.a.columns) != is_vector_product(rows, p.c.columns, p.a.columns))
+        return;
+      p.a.row = a_row;
+      p.c.row = c_row;
+    }
+    p.a.rows = p.c.rows = rows;
+  }
+}
+
+// The multiplications and batches of a call of a kernel for small matrices.
+constexpr int64_t most_small_work = 512, small_piece = 256;
+
+bool is_small(const Product& p) {
+  return p.b_type < 0 && p.operand_type == p.type && p.a.columns > 0 && p.work() <= most_small_work &&
+         p.a.columns * p.c.columns <= most_stacked && !is_vector_product(p.c.rows, p.c.columns, p.a.columns);
 }
 
 Status multiply_stack(Batches batches) {
+  merge_rows(&batches);
   Product& first = batches.first;
   const int last = batches.dims - 1;
   if (first.b_type < 0 && first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
     // Products of vectors: the last dimension becomes rows, each with a vector of its own.
     first.c.rows = first.a.rows = batches.c->shape[last];
     const bool is_one = first.c.rows == 1;  // whose strides may be anything
-    first.c.row = is_one ? 0 : batches.c->strides[last] * first.width;
-    first.a.row = is_one ? 0 : batches.a_strides[last] * batches.bytes;
-    first.b_step = is_one ? 0 : batches.b_strides[last] * batches.bytes;
+    first.c.row = is_one ? 0 : batches.c_step(last);
+    first.a.row = is_one ? 0 : batches.a_step(last);
+    first.b_step = is_one ? 0 : batches.b_step(last);
     --batches.dims;
+  } else if (last >= 0 && is_small(first)) {
+    batches.piece = larger(smaller(batches.c->shape[last], small_piece), 2);
   }
-  const int64_t count = numel(batches.dims, batches.c->shape), work = batches.first.work();
+  int64_t count = numel(batches.dims, batches.c->shape);
+  const int64_t work = batches.first.work();
   const bool many = count >= 4 * num_threads() && work < 16 * large_work;
-  if (count > 1 && (work < large_work || many) && work * count >= shared_work) {
+  const bool shared = count > 1 && (work < large_work || many) && work * count >= shared_work;
+  if (batches.piece > 1) count = count / batches.c->shape[last] * ceil_divide(batches.c->shape[last], batches.piece);
+  if (shared) {
     parallel(count, multiply_batch, &batches);
   } else {
     for (int64_t i = 0; i < count && !batches.failed.load(); ++i) multiply_batch(&batches, i);
@@ -265,10 +315,12 @@ Status pack(const Matrix& m, int from, void* out, int to) {
   const loop_t convert = kernels().copy->casts[0][from][to];
   const int64_t bytes = m.columns * type_table[to].bytes;
   if (m.column == type_table[from].bytes && (from == to || convert != nullptr)) {
+    const bool is_contiguous = m.row == m.columns * m.column;
+    const int64_t rows = is_contiguous ? 1 : m.rows, length = is_contiguous ? m.rows : 1;
     char* row = static_cast<char*>(out);
-    for (int64_t r = 0; r < m.rows; ++r, row += bytes) {
-      if (from == to) memcpy(row, m.data + r * m.row, size_t(bytes));
-      else convert(row, m.data + r * m.row, nullptr, nullptr, m.columns, 0);
+    for (int64_t r = 0; r < rows; ++r, row += bytes) {
+      if (from == to) memcpy(row, m.data + r * m.row, size_t(bytes * length));
+      else convert(row, m.data + r * m.row, nullptr, nullptr, m.columns * length, 0);
     }
     return success;
   }

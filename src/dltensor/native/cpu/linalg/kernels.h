@@ -12,6 +12,18 @@ namespace dlt {
 typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
                           int64_t rows, int64_t columns, int64_t depth, bool fresh);
 
+// c = a @ b, as above, for `count` small matrices, whose operands may be shared: steps of 0. b by any strides, of at most
+// most_stacked elements.
+struct StackProduct {
+  char* c;
+  const char *a, *b;
+  int64_t c_step, a_step, b_step;
+  int64_t c_row, a_row, a_column, b_row, b_column;
+  int64_t rows, columns, depth, count;
+};
+typedef void (*stack_product_t)(const StackProduct& stack);
+inline constexpr int64_t most_stacked = 256;
+
 // c[r] = sum of m[r, k] * v[k] for r < rows, k < depth, with depth at least 1; `c_step` bytes between elements of c. m has
 // contiguous rows, or contiguous columns, and v is contiguous. With `v_row`, the bytes between them, each row has a vector
 // of its own; then rows are contiguous. The bits are the same for rows and for columns.
@@ -86,6 +98,7 @@ struct ByteProducts {
 
 struct LinalgKernels {
   product_t products[type_count];
+  stack_product_t stack_products[type_count];
   vector_product_t vector_products[type_count];
   int64_t panel_bytes;  // of a row of b, of whose columns `products` keeps sums in registers
   SmallMatrices small_matrices[factored_types];

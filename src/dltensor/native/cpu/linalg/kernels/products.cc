@@ -180,19 +180,47 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     }
 }
 
+template <class T, int P>
+void stack_product(const StackProduct& s) {
+  constexpr int64_t width = P * sizeof(T);
+  const bool in_rows = s.b_column == width || s.columns == 1;
+  alignas(64) T packed[most_stacked * P];
+  const auto pack = [&](const char* from) {
+    T* to = packed;
+    for (int64_t k = 0; k < s.depth; ++k, from += s.b_row)
+      for (int64_t j = 0; j < s.columns; ++j)
+        for (int p = 0; p < P; ++p) *to++ = one<T>(from + j * s.b_column + p * int64_t(sizeof(T)));
+  };
+  for (int64_t i = 0; i < s.count; ++i) {
+    const char *a = s.a + i * s.a_step, *b = s.b + i * s.b_step;
+    if (!in_rows && s.rows == 1) {  // the product of the transposes
+      product<T, P>(s.c + i * s.c_step, width, b, s.b_column, s.b_row, a, s.a_column, s.columns, 1, s.depth, true);
+      continue;
+    }
+    if (!in_rows && (i == 0 || s.b_step != 0)) pack(b);
+    product<T, P>(s.c + i * s.c_step, s.c_row, a, s.a_row, s.a_column, in_rows ? b : reinterpret_cast<const char*>(packed),
+                  in_rows ? s.b_row : s.columns * width, s.rows, s.columns, s.depth, true);
+  }
+}
+
+template <class T, int P = 1>
+void fill(LinalgKernels* kernels, int type) {
+  kernels->products[type] = product<T, P>;
+  kernels->stack_products[type] = stack_product<T, P>;
+}
+
 }  // namespace
 
 void fill_products(LinalgKernels* kernels) {
   kernels->panel_bytes = register_bytes > 16 ? most_registers * register_bytes : 64;
-  product_t* p = kernels->products;
-  p[type_float32] = product<float, 1>;
-  p[type_float64] = product<double, 1>;
-  p[type_int8] = p[type_uint8] = product<uint8_t, 1>;
-  p[type_int16] = p[type_uint16] = product<uint16_t, 1>;
-  p[type_int32] = p[type_uint32] = product<uint32_t, 1>;
-  p[type_int64] = p[type_uint64] = product<uint64_t, 1>;
-  p[type_complex64] = product<float, 2>;
-  p[type_complex128] = product<double, 2>;
+  fill<float>(kernels, type_float32);
+  fill<double>(kernels, type_float64);
+  for (const int type : {type_int8, type_uint8}) fill<uint8_t>(kernels, type);
+  for (const int type : {type_int16, type_uint16}) fill<uint16_t>(kernels, type);
+  for (const int type : {type_int32, type_uint32}) fill<uint32_t>(kernels, type);
+  for (const int type : {type_int64, type_uint64}) fill<uint64_t>(kernels, type);
+  fill<float, 2>(kernels, type_complex64);
+  fill<double, 2>(kernels, type_complex128);
 }
 
 }  // namespace dlt::DLT_LEVEL
