@@ -13,7 +13,8 @@ from test_elements import level  # noqa: F401
 
 RECORDED = Path(__file__).parent / "product_hashes.json"
 DTYPES = ["float32", "float64", "complex64", "complex128"]
-# Rows, depth, columns: small ones, one row or column, around the ends of registers, chains, blocks and parts.
+# Rows, depth, columns: small ones, one row or column, around the ends of registers, chains, blocks and parts; few rows;
+# few rows and columns of a great depth.
 SHAPES = [
     (2, 3, 4),
     (1, 8, 9),
@@ -28,6 +29,13 @@ SHAPES = [
     (100, 600, 150),
     (64, 2049, 64),
     (9, 9000, 7),
+    (8, 600, 300),
+    (12, 513, 270),
+    (40, 530, 200),
+    (2, 2048, 3),
+    (3, 5000, 3),
+    (5, 2600, 6),
+    (7, 4096, 4),
 ]
 # Rows, depth, columns of matrices that are stacked.
 STACKED = [(1, 3, 3), (2, 2, 2), (4, 4, 4), (3, 4, 1), (1, 12, 5), (5, 9, 1), (8, 7, 5), (2, 1, 30)]

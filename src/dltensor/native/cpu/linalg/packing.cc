@@ -9,6 +9,7 @@
 
 #include <atomic>
 
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/elementwise/op_numbers.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
@@ -194,6 +195,53 @@ Status multiply_blocks(const Product& p, int64_t threads) {
   return panels.failed.load() ? no_temporary() : success;
 }
 
+// Rows of c up to which it costs less to read b where it is: in one pass, or in several if it stays in L2; and of such a b with
+// contiguous columns.
+constexpr int64_t most_rows_at_once = 8, most_few_rows = 16, most_few_columns = 48, most_bytes_read_again = 2 << 20;
+
+// Few rows of c: b is read where it is. Threads take columns of c.
+void multiply_few_rows(const Product& p, int64_t threads) {
+  const int64_t width = kernels().linalg->panel_bytes / p.width;
+  const int64_t columns = ceil_divide(ceil_divide(p.c.columns, 2 * threads), width) * width;
+  const int64_t piece = threads > 1 ? columns : p.c.columns;
+  parallel_if(threads > 1, ceil_divide(p.c.columns, piece), [&](int64_t i) {
+    const int64_t first = i * piece, count = smaller(piece, p.c.columns - first);
+    for (int64_t k = 0; k < p.a.columns; k += depth_step) {
+      const int64_t depth = smaller(depth_step, p.a.columns - k);
+      const Matrix a = p.a.part(0, k, p.a.rows, depth), b = p.b.part(k, first, depth, count);
+      p.kernel(p.c.data + first * p.width, p.c.row, a.data, a.row, a.column, b.data, b.row, p.c.rows, count, depth,
+               !p.add && k == 0);
+    }
+  });
+}
+
+Matrix transposed(const Matrix& m) { return {m.data, m.columns, m.rows, m.column, m.row}; }
+
+// The same where b has contiguous columns: the transpose of c is their product with a transposed copy of a.
+Status multiply_few_columns(const Product& p, int64_t threads) {
+  const int64_t size_a = p.a.rows * p.a.columns * p.width, row = p.c.rows * p.width;
+  BlockRef memory;
+  DLT_TRY(allocate(size_t(size_a + p.c.columns * row), &memory));
+  Product q = p;
+  q.b = {static_cast<char*>(memory.block->data), p.a.columns, p.a.rows, row, p.width};
+  q.a = transposed(p.b);
+  q.c = {q.b.data + size_a, p.c.columns, p.c.rows, row, p.width};
+  const move_t move = kernels().copy->moves[width_index(p.width)];
+  move(q.b.data, row, p.width, p.a.data, p.a.column, p.a.row, q.b.rows, q.b.columns);
+  if (p.add) move(q.c.data, row, p.width, p.c.data, p.width, p.c.row, q.c.rows, q.c.columns);
+  const int64_t rows = threads > 1 ? ceil_divide(ceil_divide(q.c.rows, 2 * threads), 16) * 16 : q.c.rows;
+  parallel_if(threads > 1, ceil_divide(q.c.rows, rows), [&](int64_t i) {
+    const int64_t first = i * rows, count = smaller(rows, q.c.rows - first);
+    for (int64_t k = 0; k < q.a.columns; k += depth_step) {
+      const int64_t depth = smaller(depth_step, q.a.columns - k);
+      const Matrix a = q.a.part(first, k, count, depth), b = q.b.part(k, 0, depth, q.b.columns);
+      p.kernel(q.c.data + first * row, row, a.data, a.row, a.column, b.data, row, count, q.c.columns, depth, !p.add && k == 0);
+    }
+  });
+  move(p.c.data, p.c.row, p.width, q.c.data, p.width, row, p.c.rows, p.c.columns);
+  return success;
+}
+
 // A small c that sums many products: threads compute parts of the depth, whose chains are kept apart and added in order.
 struct Parts {
   const Product* p;
@@ -256,6 +304,14 @@ Status multiply_parts(const Product& p, bool shared) {
 
 Status multiply_panels(const Product& p) noexcept {
   const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
+  if (p.operand_type == p.type && p.chain_step == 0 && p.c.columns >= kernels().linalg->panel_bytes / p.width) {
+    const bool is_long = p.b.rows * p.b.columns * p.width > most_bytes_read_again;
+    if (p.b.column == p.width && p.c.rows <= (is_long ? most_rows_at_once : most_few_rows)) {
+      multiply_few_rows(p, threads);
+      return success;
+    }
+    if (p.b.row == p.width && p.c.rows <= most_few_columns) return multiply_few_columns(p, threads);
+  }
   const bool few = p.c.rows <= most_rows_of_parts && p.c.columns * p.width <= most_row_bytes_of_parts;
   return few && p.a.columns >= 2 * least_depth_of_part ? multiply_parts(p, threads > 1) : multiply_blocks(p, threads);
 }

@@ -31,6 +31,9 @@ struct Factors {
 // evict it.
 constexpr int64_t last_steps = 48;
 
+// Rows of b are prefetched so many steps before they are read, for those that do not follow one another.
+constexpr int64_t rows_ahead = 12;
+
 // Registers of columns of a block.
 constexpr int most_registers = registers == 32 ? 4 : 2;
 
@@ -83,6 +86,9 @@ void block(const Factors& f, int part) {
   for (const int64_t end : ends) {
     for (; k < end; ++k, a.advance(f.a_column), b += f.b_row) {
       V row[N];
+      if constexpr (R * N >= 12)
+#pragma GCC unroll 4
+        for (int v = 0; v < N; ++v) __builtin_prefetch(b + rows_ahead * f.b_row + v * register_bytes);
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v)
         row[v] = PART && v == N - 1 ? load_part<T>(b + v * register_bytes, part) : load<T>(b + v * register_bytes);
@@ -163,6 +169,10 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     columns -= by;
   };
   constexpr int N = most_registers;
+  if constexpr (N == 4 && P == 1) {  // so many rows are one block, which reads b once, of fewer registers
+    for (; columns > 4 * lanes && (rows == 7 || rows == 8); advance(3 * lanes)) rows_of<T, P, 3, false>(f, rows, 0);
+    for (; columns > 4 * lanes && rows == 12; advance(2 * lanes)) rows_of<T, P, 2, false>(f, rows, 0);
+  }
   for (; columns >= 4 * lanes && N == 4; advance(4 * lanes)) rows_of<T, P, 4, false>(f, rows, 0);
   for (; columns >= 2 * lanes && N == 2; advance(2 * lanes)) rows_of<T, P, 2, false>(f, rows, 0);
   if (columns == 0) return;
