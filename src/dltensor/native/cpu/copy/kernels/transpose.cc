@@ -27,19 +27,19 @@ struct lanes_of {
   typedef U loose __attribute__((vector_size(N * W), aligned(1), may_alias));
 };
 
-template <int W, class V, int... I>
-DLT_FN auto interleave_low(V a, V b, std::integer_sequence<int, I...>) {
+template <class V, int... I>
+DLT_FN V interleave_low(V a, V b, std::integer_sequence<int, I...>) {
   constexpr int N = sizeof...(I);
   return __builtin_shufflevector(a, b, ((I & 1) ? N + I / 2 : I / 2)...);
 }
-template <int W, class V, int... I>
-DLT_FN auto interleave_high(V a, V b, std::integer_sequence<int, I...>) {
+template <class V, int... I>
+DLT_FN V interleave_high(V a, V b, std::integer_sequence<int, I...>) {
   constexpr int N = sizeof...(I), half = N / 2;
   return __builtin_shufflevector(a, b, ((I & 1) ? N + half + I / 2 : half + I / 2)...);
 }
 
 // N lines of N elements become their transpose: interleaving line i with line i + N/2, log2(N) times over.
-template <int W, int N = square<W>>
+template <int W, int N>
 DLT_FN void transpose_square(char* to, int64_t to_row, const char* from, int64_t from_line) {
   using V = typename lanes_of<W, N>::type;
   using L = typename lanes_of<W, N>::loose;
@@ -51,8 +51,8 @@ DLT_FN void transpose_square(char* to, int64_t to_row, const char* from, int64_t
   for (int step = 1; step < N; step *= 2) {
 #pragma GCC unroll 16
     for (int i = 0; i < N / 2; ++i) {
-      b[2 * i] = interleave_low<W>(a[i], a[i + N / 2], Order());
-      b[2 * i + 1] = interleave_high<W>(a[i], a[i + N / 2], Order());
+      b[2 * i] = interleave_low<V>(a[i], a[i + N / 2], Order());
+      b[2 * i + 1] = interleave_high<V>(a[i], a[i + N / 2], Order());
     }
 #pragma GCC unroll 16
     for (int i = 0; i < N; ++i) a[i] = b[i];
@@ -120,18 +120,20 @@ void repeat(char* to, int64_t to_row, const char* from, int64_t from_row, int64_
   }
 }
 
-template <int W>
+template <int W, int N = square<W>>
 void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows, int64_t columns) {
   using U = typename unit<W>::type;
   if constexpr (W < 16) {
-    constexpr int N = square<W>;
-    if (rows < N || columns < N) return any<U>(to, to_row, W, from, W, from_column, rows, columns);
+    if (rows < N || columns < N) {
+      if constexpr (N * W > 16) return transpose<W, N / 2>(to, to_row, from, from_column, rows, columns);
+      else return any<U>(to, to_row, W, from, W, from_column, rows, columns);
+    }
     // The last square of a row or column overlaps its neighbour, so that some elements are moved twice.
     for (int64_t row = 0; row < rows; row += N) {
       const int64_t r = row + N <= rows ? row : rows - N;
       for (int64_t column = 0; column < columns; column += N) {
         const int64_t c = column + N <= columns ? column : columns - N;
-        transpose_square<W>(to + r * to_row + c * W, to_row, from + r * W + c * from_column, from_column);
+        transpose_square<W, N>(to + r * to_row + c * W, to_row, from + r * W + c * from_column, from_column);
       }
     }
   } else {
