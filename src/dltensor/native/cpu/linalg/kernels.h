@@ -24,6 +24,11 @@ struct StackProduct {
 typedef void (*stack_product_t)(const StackProduct& stack);
 inline constexpr int64_t most_stacked = 256;
 
+// c (rows x columns) += a @ b for few rows and columns, of chains of chain_depth terms, which are added in order; several of them
+// are computed side by side. With `chain_step`, each chain is written to c by itself, so many bytes after the one before.
+inline constexpr int64_t chain_depth = 512;
+typedef void (*chains_t)(const StackProduct& p, int64_t chain_step, bool fresh);
+
 // c[r] = sum of m[r, k] * v[k] for r < rows, k < depth, with depth at least 1; `c_step` bytes between elements of c. m has
 // contiguous rows, or contiguous columns, and v is contiguous. With `v_row`, the bytes between them, each row has a vector
 // of its own; then rows are contiguous. The bits are the same for rows and for columns.
@@ -99,6 +104,7 @@ struct ByteProducts {
 struct LinalgKernels {
   product_t products[type_count];
   stack_product_t stack_products[type_count];
+  chains_t chains[type_count];  // of floats and complex numbers
   vector_product_t vector_products[type_count];
   int64_t panel_bytes;  // of a row of b, of whose columns `products` keeps sums in registers
   SmallMatrices small_matrices[factored_types];

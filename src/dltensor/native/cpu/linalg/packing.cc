@@ -23,7 +23,7 @@ namespace {
 // The part of b that is packed at a time; the part of that which one call of the kernel reads; rows of c that the kernel takes without a
 // rest. The depth of a block is a multiple of depth_step.
 constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
-constexpr int64_t depth_step = 512, row_unit = 12;
+constexpr int64_t depth_step = chain_depth, row_unit = 12;
 // Rows of such a b are read where they are.
 constexpr int64_t most_row_bytes_of_a_panel = 256;
 // The part of a, or of a panel of c, that a piece has: where rows are short, a piece costs more than its products.
@@ -251,6 +251,51 @@ struct Parts {
   std::atomic<bool> failed{false};
 };
 
+// Rows and columns whose chains are computed side by side, and the terms that are packed for it.
+constexpr int64_t most_chain_rows = 7, most_chain_row_bytes = 64, packed_terms = 4 * chain_depth;
+
+// Writes some terms of b to contiguous rows. Columns that are contiguous are converted first.
+void pack_terms(const Product& p, const Matrix& b, char* out, char* scratch) {
+  const int64_t bytes = type_table[p.operand_type].bytes;
+  const loop_t convert = kernels().copy->casts[0][p.operand_type][p.type];
+  const bool same_type = p.operand_type == p.type;
+  if (b.row != bytes || (!same_type && convert == nullptr)) return (void)pack(b, p.operand_type, out, p.type);
+  Matrix from = b;
+  if (!same_type) {
+    from = {scratch, b.rows, b.columns, p.width, b.rows * p.width};
+    for (int64_t j = 0; j < b.columns; ++j)
+      convert(scratch + j * from.column, b.data + j * b.column, nullptr, nullptr, b.rows, 0);
+  }
+  const move_t move = kernels().copy->moves[width_index(p.width)];
+  move(out, b.columns * p.width, p.width, from.data, p.width, from.column, b.rows, b.columns);
+}
+
+Status multiply_chains(const Product& p) {
+  const chains_t multiply = kernels().linalg->chains[p.type];
+  const bool same_type = p.operand_type == p.type, packs_b = !same_type || p.b.column != p.width;
+  const int64_t at_once = smaller(packs_b ? packed_terms : p.a.columns, p.a.columns);
+  const int64_t size_a = same_type ? 0 : p.a.rows * at_once * p.width, size_b = packs_b ? at_once * p.b.columns * p.width : 0;
+  BlockRef memory;
+  if (packs_b) DLT_TRY(allocate(size_t(size_a + size_b + (same_type ? 0 : size_b)), &memory));
+  for (int64_t k = 0; k < p.a.columns; k += at_once) {
+    const int64_t depth = smaller(at_once, p.a.columns - k);
+    Matrix a = p.a.part(0, k, p.a.rows, depth), b = p.b.part(k, 0, depth, p.b.columns);
+    if (packs_b) {
+      char* const out = static_cast<char*>(memory.block->data);
+      if (!same_type) {
+        (void)pack(a, p.operand_type, out, p.type);
+        a = {out, a.rows, depth, depth * p.width, p.width};
+      }
+      pack_terms(p, b, out + size_a, out + size_a + size_b);
+      b = {out + size_a, depth, b.columns, b.columns * p.width, p.width};
+    }
+    multiply({p.c.data + k / chain_depth * p.chain_step, a.data, b.data, 0, 0, 0, p.c.row, a.row, a.column, b.row, b.column,
+              p.c.rows, p.c.columns, depth, 1},
+             p.chain_step, !p.add && (k == 0 || p.chain_step != 0));
+  }
+  return success;
+}
+
 void multiply_part(Parts& parts, int64_t index) {
   Product p = *parts.p;
   const int64_t k = parts.first + index * parts.depth, depth = smaller(parts.depth, parts.end - k);
@@ -263,7 +308,9 @@ void multiply_part(Parts& parts, int64_t index) {
     p.chain_step = parts.bytes;
     p.add = false;
   }
-  if (!multiply_blocks(p, 1).ok()) parts.failed.store(true);
+  const bool by_chains = p.c.rows > 1 && p.c.rows <= most_chain_rows && p.c.columns * p.width <= most_chain_row_bytes &&
+                         kernels().linalg->chains[p.type] != nullptr;
+  if (!(by_chains ? multiply_chains(p) : multiply_blocks(p, 1)).ok()) parts.failed.store(true);
 }
 
 // c = the sums of the first chain + those of the second + ...

@@ -213,10 +213,101 @@ void stack_product(const StackProduct& s) {
   }
 }
 
+// ---- few rows and columns of a great depth, whose sums would wait for each other: H chains at once
+
+template <class T, int P, int R, int H, bool PART>
+void chain_block(const StackProduct& f, int64_t chain_step, bool fresh, int part) {
+  using V = typename pack<T>::type;
+  V sums[H][R][P][1];
+#pragma GCC unroll 4
+  for (int h = 0; h < H; ++h)
+#pragma GCC unroll 8
+    for (int i = 0; i < R * P; ++i) sums[h][i / P][i % P][0] = V{};
+  const char *a[H], *b[H];
+#pragma GCC unroll 4
+  for (int h = 0; h < H; ++h) {
+    a[h] = f.a + h * chain_depth * f.a_column;
+    b[h] = f.b + h * chain_depth * f.b_row;
+  }
+#pragma GCC unroll 1
+  for (int64_t k = 0; k < chain_depth; ++k)
+#pragma GCC unroll 4
+    for (int h = 0; h < H; ++h) {
+      const V row = PART ? load_part<T>(b[h], part) : load<T>(b[h]);
+#pragma GCC unroll 8
+      for (int i = 0; i < R * P; ++i) {
+        V& sum = sums[h][i / P][i % P][0];
+        sum = sum + row * one<T>(a[h] + i / P * f.a_row + i % P * int(sizeof(T)));
+      }
+      a[h] += f.a_column;
+      b[h] += f.b_row;
+    }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    char* to = f.c + r * f.c_row;
+    V total = !fresh && chain_step == 0 ? PART ? load_part<T>(to, part) : load<T>(to) : V{};
+#pragma GCC unroll 4
+    for (int h = 0; h < H; ++h) {
+      const V sum = joined<T, P, 1>(sums[h][r], 0);
+      total = chain_step != 0 || (fresh && h == 0) ? sum : total + sum;
+      if (h == H - 1 || chain_step != 0) {
+        if (PART) save_part<T>(to, total, part);
+        else *reinterpret_cast<typename pack<T>::loose*>(to) = total;
+      }
+      to += chain_step;
+    }
+  }
+}
+
+template <class T, int P, int R, bool PART>
+void rows_of_chains(StackProduct f, int64_t chain_step, bool fresh, int part) {
+  constexpr int most = (registers == 32 ? 24 : 12) / (R * P), H = most >= 4 ? 4 : most >= 2 ? 2 : 1;
+  if constexpr (H > 1)
+    for (; f.depth >= H * chain_depth; f.depth -= H * chain_depth) {
+      chain_block<T, P, R, H, PART>(f, chain_step, fresh, part);
+      f.a += H * chain_depth * f.a_column;
+      f.b += H * chain_depth * f.b_row;
+      f.c += H * chain_step;
+      fresh = fresh && chain_step != 0;
+    }
+  while (f.depth > 0) {
+    const int64_t depth = f.depth < chain_depth ? f.depth : chain_depth;
+    rows_of<T, P, 1, PART>({f.c, f.c_row, f.a, f.a_row, f.a_column, f.b, f.b_row, depth, fresh}, R, part);
+    f.depth -= depth;
+    f.a += depth * f.a_column;
+    f.b += depth * f.b_row;
+    f.c += chain_step;
+    fresh = fresh && chain_step != 0;
+  }
+}
+
+template <class T, int P>
+void chains(const StackProduct& all, int64_t chain_step, bool fresh) {
+  constexpr int lanes = pack<T>::lanes;
+  StackProduct f = all;
+  const auto multiply_rows = [&](auto rows) {
+    constexpr int R = decltype(rows)::value;
+    StackProduct g = f;
+    for (int64_t left = f.columns * P; left > 0; left -= lanes, g.b += register_bytes, g.c += register_bytes) {
+      if (left >= lanes) rows_of_chains<T, P, R, false>(g, chain_step, fresh, 0);
+      else rows_of_chains<T, P, R, true>(g, chain_step, fresh, int(left));
+    }
+    f.a += R * f.a_row;
+    f.c += R * f.c_row;
+    f.rows -= R;
+  };
+  while (f.rows > 0) switch (f.rows % 4 == 1 ? 3 : f.rows) {  // 5 are 3 and 2
+      case 2: multiply_rows(std::integral_constant<int, 2>()); break;
+      case 3: multiply_rows(std::integral_constant<int, 3>()); break;
+      default: multiply_rows(std::integral_constant<int, 4>());
+    }
+}
+
 template <class T, int P = 1>
 void fill(LinalgKernels* kernels, int type) {
   kernels->products[type] = product<T, P>;
   kernels->stack_products[type] = stack_product<T, P>;
+  if constexpr (!std::is_integral_v<T>) kernels->chains[type] = chains<T, P>;
 }
 
 }  // namespace
