@@ -85,7 +85,9 @@ void add_blocks(const Pieces& all, int64_t blocks, char* c, int64_t c_step) {
 
 int64_t rows_of_piece(const Pieces& all, int64_t threads) {
   const int64_t depth = smaller(all.m.columns, vector_block), unit = all.in_columns ? line_bytes / all.width : 4;
-  const int64_t by_size = ceil_divide(piece_bytes, depth * all.width),
+  // Columns that are converted: short parts of them are slower.
+  const int64_t bytes = all.in_columns && all.packs_m ? 4 * piece_bytes : piece_bytes;
+  const int64_t by_size = ceil_divide(bytes, depth * all.width),
                 by_threads = ceil_divide(all.m.rows, (all.in_columns ? 2 : 4) * threads);
   const int64_t strip = all.in_columns && !all.packs_m ? 32 * unit : unit;  // narrower ones are slower
   const int64_t rows = by_size > strip ? by_size : strip;

@@ -200,9 +200,10 @@ DLT_FN void spread(typename pack<T>::type* x, const char* v) {
 }
 
 // Adds K columns, `step` bytes apart, times elements of the vector, `v_step` bytes apart, to one partial sum of each of n
-// numbers; FRESH: there are none yet.
+// numbers; FRESH: there are none yet. The columns `ahead` bytes after them are prefetched: strips are too short for the
+// processor to do it.
 template <class T, int P, int K, bool FRESH>
-void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t v_step, int64_t n) {
+void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t v_step, int64_t n, int64_t ahead) {
   using V = typename pack<T>::type;
   constexpr int lanes = pack<T>::lanes;
   V x[K][P];
@@ -218,6 +219,7 @@ void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t
     for (int p = 0; p < P; ++p) s[p] = FRESH ? V{} : load<T>(to + p * strip_bytes<T, P>);
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
+      __builtin_prefetch(from + k * step + ahead);
       const V y = load<T>(from + k * step);
 #pragma GCC unroll 2
       for (int p = 0; p < P; ++p) s[p] = s[p] + y * x[k][p];
@@ -327,12 +329,13 @@ void all_columns(char* c, const char* m, int64_t column, const char* v, int64_t 
         const char *const from = m + (k + j) * column, *const x = v + (k + j) * width;
         const int64_t count = (depth - k - j + sets - 1) / sets;
         if (count >= most_columns && k > 0)
-          add_columns<T, P, most_columns, false>(set(j), from, sets * column, x, sets * width, n);
-        else if (count >= most_columns) add_columns<T, P, most_columns, true>(set(j), from, sets * column, x, sets * width, n);
+          add_columns<T, P, most_columns, false>(set(j), from, sets * column, x, sets * width, n, column);
+        else if (count >= most_columns)
+          add_columns<T, P, most_columns, true>(set(j), from, sets * column, x, sets * width, n, column);
         else
           for (int64_t i = 0; i < count; ++i) {
-            if (k + i > 0) add_columns<T, P, 1, false>(set(j), from + i * sets * column, 0, x + i * sets * width, 0, n);
-            else add_columns<T, P, 1, true>(set(j), from, 0, x, 0, n);
+            if (k + i > 0) add_columns<T, P, 1, false>(set(j), from + i * sets * column, 0, x + i * sets * width, 0, n, column);
+            else add_columns<T, P, 1, true>(set(j), from, 0, x, 0, n, column);
           }
       }
     for (int64_t half = sets / 2; half > 0; half /= 2)
