@@ -104,9 +104,11 @@ DLT_FN typename M::Int sixteenth_power(typename M::Float n) {
   return (M::bits(n) << 10) >> 14;
 }
 template <class M>
-DLT_FN typename M::Float scaled_sixteenth(typename M::Float p, typename M::Float n, [[maybe_unused]] typename M::Float k) {
+DLT_FN typename M::Float scaled_sixteenth(typename M::Float p, typename M::Float n, [[maybe_unused]] typename M::Float k,
+                                          [[maybe_unused]] typename M::Float x, [[maybe_unused]] typename M::Number least) {
 #if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
-  if constexpr (M::lanes == 16) return scaled<M>(p, k * 0.0625f);  // an instruction that rounds the power down
+  // An instruction that rounds the power down.
+  if constexpr (M::lanes == 16) return scaled_from<M>(M::all(least), x, p, k * 0.0625f);
 #endif
   const typename M::Int e = sixteenth_power<M>(n), half = e >> 1;
   return (p * M::value((half + 127) << 23)) * M::value((e - half + 127) << 23);
@@ -170,26 +172,27 @@ DLT_FN Exponential<M> exp_parts(typename M::Float x, typename M::Float more) {
 
 // ---- the functions
 
-// The lowest argument gives a power of two whose factors in `scaled` are zeros: 0 without an underflow.
+// The lowest argument gives a power of two whose factors in `scaled` are zeros: 0 without an underflow. A small number is added, so that no
+// argument is subnormal.
 template <class M>
 DLT_FN typename M::Float exp(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
-    x = M::at_least(M::at_most(x, 100.0f), -176.0f);
-    const V y = x + 0x1p-50f;
-    const Sixteenths<M> a = sixteenths<M>(y, y);
+    x = limited_for_scaling<M>(M::at_most(x, 100.0f), -176.0f);
+    const V v = x + 0x1p-50f;
+    const Sixteenths<M> a = sixteenths<M>(v, v);
     const Sum<M> t = sixteenth<M>(a.n, small_rise<M>(a.r));
-    return scaled_sixteenth<M>(t.high + t.low, a.n, a.k);
+    return scaled_sixteenth<M>(t.high + t.low, a.n, a.k, x, -104.0f);
   } else {
-    x = M::at_least(M::at_most(x, 800.0), -1418.2) + 0x1p-80;
-    const V k = M::fma(x, M::all(0x1.71547652b82fep0), M::all(0x1.8p52)) - 0x1.8p52;
-    const V r = M::fma(k, M::all(-0x1.ef35793c7673p-45), M::fma(k, M::all(-0x1.62e42fefa38p-1), x));
+    x = limited_for_scaling<M>(M::at_most(x, 800.0), -1418.2);
+    const V v = x + 0x1p-80, k = M::fma(v, M::all(0x1.71547652b82fep0), M::all(0x1.8p52)) - 0x1.8p52;
+    const V r = M::fma(k, M::all(-0x1.ef35793c7673p-45), M::fma(k, M::all(-0x1.62e42fefa38p-1), v));
     const V z = r * r;
     const V p = by_pairs<M>(r, z, 0x1.af35d72720b8p-26, 0x1.28b1b4dd1c5dbp-22, 0x1.71de0ddd6ac68p-19, 0x1.a01995070c7ccp-16,
                             0x1.a01a01a82faa6p-13, 0x1.6c16c1863c4fcp-10, 0x1.11111111107cdp-7, 0x1.555555554fd6bp-5,
                             0x1.5555555555556p-3, 0x1.000000000000cp-1);
     const Sum<M> w = fast_sum<M>(M::all(1.0), r);
-    return scaled<M>(w.high + M::fma(z, p, w.low), k);
+    return scaled_from<M>(M::all(-746.0), x, w.high + M::fma(z, p, w.low), k);
   }
 }
 
@@ -198,12 +201,13 @@ template <class M>
 DLT_FN typename M::Float exp2(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
-    x = M::at_least(M::at_most(x, 200.0f), -254.0f) + 0x1p-50f;
-    const V n = M::fma(x, M::all(16.0f), M::all(0x1.8p23f)), k = n - 0x1.8p23f, r = M::fma(k, M::all(-0.0625f), x);
+    x = limited_for_scaling<M>(M::at_most(x, 200.0f), -254.0f);
+    const V v = x + 0x1p-50f;
+    const V n = M::fma(v, M::all(16.0f), M::all(0x1.8p23f)), k = n - 0x1.8p23f, r = M::fma(k, M::all(-0.0625f), v);
     const Sum<M> t = sixteenth<M>(n, r * polynomial<M>(r, 0x1.3b299ep-7f, 0x1.c6ad94p-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f));
-    return scaled_sixteenth<M>(t.high + t.low, n, k);
+    return scaled_sixteenth<M>(t.high + t.low, n, k, x, -151.0f);
   } else {
-    x = M::at_least(M::at_most(x, 1100.0), -2046.0);
+    x = limited_for_scaling<M>(M::at_most(x, 1100.0), -2046.0);
     const V k = (x + 0x1.8p52) - 0x1.8p52, r = (x + 0x1p-80) - k;
     const V z = r * r;
     const V q = by_pairs<M>(r, z, 0x1.ea04438256d22p-32, 0x1.e61c45f53b5bfp-28, 0x1.b524de09ca2cep-24, 0x1.62bfc705fee24p-20,
@@ -211,7 +215,7 @@ DLT_FN typename M::Float exp2(typename M::Float x) {
                             0x1.c6b08d704a0c5p-5, 0x1.ebfbdff82c5a5p-3);
     const Sum<M> line = two_product<M>(r, M::all(0x1.62e42fefa39efp-1)), w = fast_sum<M>(M::all(1.0), line.high);
     const V line_low = M::fma(r, M::all(0x1.abc9e3b39803fp-56), line.low);
-    return scaled<M>(w.high + M::fma(z, q, w.low + line_low), k);
+    return scaled_from<M>(M::all(-1076.0), x, w.high + M::fma(z, q, w.low + line_low), k);
   }
 }
 
@@ -234,11 +238,11 @@ DLT_FN typename M::Float expm1(typename M::Float x) {
   constexpr bool single = sizeof(F) == 4;
   const typename M::Mask tiny = magnitude<M>(x) < F(0x1p-60);
   const typename M::Float limited = M::at_least(M::at_most(x, single ? F(89) : F(710)), single ? F(-17.4) : F(-37.5));
-  const typename M::Float usual = tiny ? M::all(F(0)) : limited;
-  const Reduced<M> a = reduced<M>(usual, usual);
+  const typename M::Float v = tiny ? M::all(F(0)) : limited;
+  const Reduced<M> a = reduced<M>(v, v);
   const Sum<M> w = exp_less_one<M>(a, -1, F(0.5));
-  const typename M::Float v = w.high + w.low;
-  return tiny ? x : v + v;
+  const typename M::Float half = w.high + w.low;
+  return tiny ? x : half + half;
 }
 
 // tanh of floats: 16 intervals of |x|, four to each doubling of |x| + 0.625; at a middle m (0 in the first one), whose tanh is
@@ -325,8 +329,8 @@ DLT_FN Hyperbolic<M> hyperbolic(typename M::Float size) {
   using I = typename integer_of<F>::type;
   constexpr bool single = sizeof(F) == 4;
   constexpr int mantissa = wide<F>::mantissa, by = single ? -2 : -70;
-  const V limited = M::at_least(M::at_most(size, single ? F(89.5) : F(710.5)), F(0x1p-30));
-  const Reduced<M> a = reduced<M>(limited, limited);
+  const V limited = M::at_most(size, single ? F(89.5) : F(710.5));
+  const Reduced<M> a = reduced<M>(limited, M::at_least(limited, F(0x1p-30)));
   const V grow = power_of_two<M>(a.n, by);
   const V near = M::at_most(grow, single ? F(0x1p28) : F(0x1p-10));
   const V shrink = M::value((I(2 * (wide<F>::bias + by)) << mantissa) - M::bits(near));
@@ -389,9 +393,8 @@ DLT_TABLE float inverse_sixteenths_low[16] = {0.0f,
 template <class M>
 DLT_FN typename M::Float cosh_by_table(typename M::Float size) {
   using V = typename M::Float;
-  const V x = M::at_least(M::at_most(size, 89.5f), 0x1p-30f), n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)),
-          k = n - 0x1.8p23f;
-  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), x)), z = r * r;
+  const V x = M::at_most(size, 89.5f), n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)), k = n - 0x1.8p23f;
+  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), M::at_least(x, 0x1p-30f))), z = r * r;
   const typename M::Int i = M::bits(n);
   const V grow = M::value(((i & ~15) << 19) + (125 << 23));  // 2^(floor(k / 16) - 2)
   const V shrink = M::value((250 << 23) - M::bits(M::at_most(grow, 0x1p28f)));
@@ -429,7 +432,7 @@ DLT_FN typename M::Float sigmoid(typename M::Float x) {
   const V num = minus ? e.high : M::all(F(1)), num_low = minus ? e.low : M::all(F(0));
   const V inverse = F(1) / den.high, q = num * inverse;
   const V left = M::fma(-q, den.high, num) + M::fma(-q, den.low, num_low);
-  return scaled<M>(M::fma(left, inverse, q), minus ? e.k : M::all(F(0)));
+  return scaled_from<M>(M::all(single ? F(-104) : F(-746)), x, M::fma(left, inverse, q), minus ? e.k : M::all(F(0)));
 }
 
 }  // namespace dlt::elementary

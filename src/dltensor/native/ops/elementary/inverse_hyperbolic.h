@@ -5,15 +5,14 @@
 
 namespace dlt::elementary {
 
-// log of a double from 2^-1000 on within 2^-37 of its own size and 2^-52, infinity and NaN as they are: for float results.
+// log of a double from 2^-1000 to 2^1000 within 2^-37 of its own size and 2^-52: for float results.
 template <class M>
 DLT_FN typename M::Float light_log(typename M::Float x) {
   using V = typename M::Float;
   const LogOctave<M> o = log_octave<M>(x, M::all(octave_bias<double>));
   const V f = o.m - 1.0, s = f / (f + 2.0);
   const V p = polynomial<M>(s * s, 0x1.e2f8a22700425p-3, 0x1.2438c9bf75ed6p-2, 0x1.999a7abffe326p-2, 0x1.555554fd7b662p-1, 2.0);
-  const V r = M::fma(o.power, M::all(0x1.62e42fefa39efp-1), s * p);
-  return x < 0x1p1000 ? r : x;
+  return M::fma(o.power, M::all(0x1.62e42fefa39efp-1), s * p);
 }
 
 // 1 / (2 w) within 6 %, exact for 1: the bits of a power of two less those of w, nearly a logarithm.
@@ -42,8 +41,13 @@ DLT_FN typename M::Float asinh(typename M::Float x) {
   if constexpr (sizeof(typename M::Number) == 4) {
     return M::in_double(x, [](auto m, auto v) {
       using D = decltype(m);
-      const auto a = magnitude<D>(v), r = light_log<D>(a + D::sqrt(D::fma(a, a, D::all(1.0))));
-      return with_sign_of<D>(a < 0x1p-10 ? D::fma((a * a) * a, D::all(-0x1.5555555555555p-3), a) : r, v);
+      const auto a = magnitude<D>(v);
+      auto r = light_log<D>(a + D::sqrt_inside(D::fma(a, a, D::all(1.0))));
+      if (__builtin_expect(D::any_outside(a, 0x1p-10, infinity<double>), 0)) {
+        r = a < 0x1p-10 ? D::fma((a * a) * a, D::all(-0x1.5555555555555p-3), a) : r;
+        r = a < infinity<double> ? r : a;
+      }
+      return with_sign_of<D>(r, v);
     });
   } else {
     const V a = magnitude<M>(x), v = M::at_most(a, 0x1p300);
@@ -63,8 +67,12 @@ DLT_FN typename M::Float acosh(typename M::Float x) {
   if constexpr (sizeof(typename M::Number) == 4) {
     return M::in_double(x, [](auto m, auto v) {
       using D = decltype(m);
-      const auto r = light_log<D>(v + D::sqrt(D::fma(v, v, D::all(-1.0))));
-      return v >= 1.0 ? r : D::all(not_a_number<double>);
+      auto r = light_log<D>(v + D::sqrt_inside(D::fma(v, v, D::all(-1.0))));
+      if (__builtin_expect(D::any_outside(v, 0x1.0000000000001p0, infinity<double>), 0)) {
+        r = v > 1.0 ? r : v == 1.0 ? D::all(0.0) : D::all(not_a_number<double>);
+        r = v == infinity<double> ? v : r;
+      }
+      return r;
     });
   } else {
     const V v = M::at_least(M::at_most(x, 0x1p300), 1.0);

@@ -76,7 +76,7 @@ DLT_FN typename M::Float acos(typename M::Float x) {
   return high + M::fma(t.low, factor, lost + rest);
 }
 
-// atan(a / b) for 0 <= a <= b, or its negative where `sign` has the sign bit, as t + (low + power T(t^2)), where b and 1 / b
+// atan(a / b) for 0 <= a <= b, or its negative where `minus` is the sign bit and not 0, as t + (low + power T(t^2)), where b and 1 / b
 // are normal numbers: t is the quotient and `low` the remainder of the division times the derivative, 1 / (1 + t^2), or nearly.
 // In doubles, above tan(pi/8), it is atan of (a - b) / (a + b), with what the sums lost, and pi/4 is to be added. T is fitted
 // for an error of 2^-59.4 up to tan(pi/8) (floats: 2^-28.5 up to 1).
@@ -86,10 +86,9 @@ struct Angle {
   typename M::Float t, low, power, p;
 };
 template <class M>
-DLT_FN Angle<M> angle_of(typename M::Float a, typename M::Float b, typename M::Int sign) {
+DLT_FN Angle<M> angle_of(typename M::Float a, typename M::Float b, typename M::Int minus) {
   using F = typename M::Number;
   using V = typename M::Float;
-  const typename M::Int minus = sign & sign_bit<F>;
   if constexpr (sizeof(F) == 8) {
     const typename M::Mask outer = a > b * F(0.41421356);
     const Sum<M> sum = fast_sum<M>(b, a), less = fast_sum<M>(b, -a);
@@ -130,7 +129,8 @@ DLT_FN typename M::Float atan(typename M::Float x) {
   const V size = magnitude<M>(x), one = M::all(F(1));
   const V a = M::at_least(M::at_most(size, sizeof(F) == 8 ? F(0x1p60) : F(0x1p30)), tiny_arc<F>);
   const typename M::Mask above = size > F(1);
-  const Angle<M> g = angle_of<M>(above ? one : a, above ? a : one, M::bits(above ? M::all(F(-1)) : V{}));
+  const typename M::Int none = M::all_int(0), minus = sizeof(F) == 8 ? (above ? M::all_int(sign_bit<F>) : none) : none;
+  const Angle<M> g = angle_of<M>(above ? (sizeof(F) == 8 ? one : -one) : a, above ? a : one, minus);
   // pi/2, less pi/4 or nothing, less the angle; or pi/4 or nothing and the angle.
   V base = above ? M::all(half_pi<F>) : V{}, rest = above ? M::all(half_pi_rest<F>) : V{};
   if constexpr (sizeof(F) == 8) {
@@ -162,7 +162,7 @@ DLT_FN typename M::Float atan2(typename M::Float y, typename M::Float x) {
     b = (endless | (b == F(0))) ? one : b * by_b;
   }
   const typename M::Int turned = M::bits(x) ^ M::bits(steep ? M::all(F(-1)) : V{});
-  const Angle<M> g = angle_of<M>(a, b, turned);
+  const Angle<M> g = angle_of<M>(a, b, turned & sign_bit<F>);
   V turn = steep ? one : negative ? M::all(F(2)) : V{};
   if constexpr (is_double) turn = g.outer ? turn + M::value((turned & sign_bit<F>) | M::bits(M::all(F(0.5)))) : turn;
   return with_sign_of<M>(angle_from<M>(turn * half_pi<F>, turn * half_pi_rest<F>, g) * back, y);

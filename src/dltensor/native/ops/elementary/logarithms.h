@@ -88,7 +88,7 @@ DLT_FN typename M::Float any_logarithm(typename M::Float x, CALL call) {
   constexpr bool single = sizeof(F) == 4;
   constexpr F least = single ? F(0x1p-126) : F(0x1p-1022), most = single ? F(0x1.fffffep127) : F(0x1.fffffffffffffp1023);
   V normal = x, bias = M::all(octave_bias<F>);
-  const bool special = M::any_special(x);
+  const bool special = any_special<M>(x);
   if (__builtin_expect(special, 0)) {
     const auto tiny = (x > F(0)) & (x < least);
     normal = ((x >= least) & (x <= most)) ? x : M::all(F(1));
@@ -122,16 +122,18 @@ DLT_FN typename M::Float log1p(typename M::Float x) {
   using V = typename M::Float;
   using F = typename M::Number;
   constexpr bool single = sizeof(F) == 4;
-  constexpr F least = single ? F(-0x1.fffffep-1) : F(-0x1.fffffffffffffp-1);
-  constexpr F most = single ? F(0x1.fffffep127) : F(0x1.fffffffffffffp1023);
-  const typename M::Mask tiny = magnitude<M>(x) < F(0x1p-60);  // -0 too
-  const V limited = M::at_least(M::at_most(x, most), least), v = tiny ? M::all(F(0)) : limited;
+  // Products of subnormal numbers are slow.
+  const bool special = any_special<M>(x + F(1)) || M::any_outside(magnitude<M>(x), F(0x1p-60), infinity<F>);
+  V v = x;
+  if (__builtin_expect(special, 0))
+    v = ((x > F(-1)) & (x < infinity<F>)) & (magnitude<M>(x) >= F(0x1p-60)) ? x : M::all(F(0));
   const Sum<M> sum = two_sum<M>(M::all(F(1)), v);
   V r;
   if constexpr (single) r = natural_log<M>(log_parts_of_floats<M, true>(sum.high, sum.low, M::all(octave_bias<F>)));
   else r = natural_log<M>(log_parts<M, true>(sum.high, sum.low, M::all(octave_bias<F>)));
-  r = tiny ? x : r;
-  if (__builtin_expect(M::any(limited != x), 0)) {
+  r = with_sign_of<M>(r, x);  // -0
+  if (__builtin_expect(special, 0)) {
+    r = magnitude<M>(x) < F(0x1p-60) ? x : r;
     r = x > F(-1) ? r : M::all(not_a_number<F>);
     r = x == F(-1) ? M::all(-infinity<F>) : r;
     r = x == infinity<F> ? x : r;

@@ -115,7 +115,10 @@ struct One {
   DLT_FN static Int right(Int v, int by) { return typename wide<F>::bits(v.number) >> by; }
   DLT_FN static bool any(Mask m) { return m; }
   DLT_FN static bool any_at_least(Float v, F least) { return v >= least; }
-  DLT_FN static bool any_special(Float v) { return !(v >= least_normal<F> && v < infinity<F>); }
+  DLT_FN static bool any_outside(Float v, F first, F end) { return !(v >= first && v < end); }
+  DLT_FN static bool any_without(Int v, typename integer_of<F>::type bits) { return (v.number & bits) == 0; }
+  // The square root of a number from 2^-60 to 2^120 (doubles: 2^-700 to 2^800).
+  DLT_FN static Float sqrt_inside(Float a) { return sqrt(a); }
   // The smaller and the larger one; a NaN in `v` stays.
   DLT_FN static Float at_most(Float v, F c) { return v > c ? c : v; }
   DLT_FN static Float at_least(Float v, F c) { return v < c ? c : v; }
@@ -244,6 +247,29 @@ struct Register {
     return a;
 #endif
   }
+  // The square root of numbers from 2^-60 to 2^120 (doubles: 2^-700 to 2^800). AVX-512's instruction for doubles takes longer than
+  // refining an estimate of 14 bits until the root is right but for its last bit, and half its reciprocal too: what the square
+  // of the root lacks is then exact, and so small that the last rounding is the only one (Goldschmidt; Markstein, "IA-64 and
+  // Elementary Functions", 2000).
+  DLT_FN static Float sqrt_inside(Float a) {
+#if defined(__AVX512F__)
+    if constexpr (BYTES == 64) {
+      const Float half = all(F(0.5));
+      Float estimate;
+      if constexpr (is_single) estimate = Float(_mm512_rsqrt14_ps(__m512(a)));
+      else estimate = Float(_mm512_rsqrt14_pd(__m512d(a)));
+      Float root = a * estimate, part = estimate * half;
+#pragma GCC unroll 2
+      for (int step = 0; step < (is_single ? 1 : 2); ++step) {
+        const Float error = fma(-root, part, half);
+        root = fma(root, error, root);
+        part = fma(part, error, part);
+      }
+      return fma(fma(-root, root, a), part, root);
+    }
+#endif
+    return sqrt(a);
+  }
   DLT_FN static bool any(Mask m) {
 #if defined(__AVX512F__)
     if constexpr (BYTES == 64 && is_single) return _mm512_test_epi32_mask(__m512i(m), __m512i(m)) != 0;
@@ -260,7 +286,7 @@ struct Register {
     return some != 0;
   }
   // Comparisons for rare branches: on AVX-512 without the way of a mask through a register. Any element that is not below; any that is
-  // no positive normal number.
+  // not from the first positive number to the end, or a NaN; any that has none of the bits.
   DLT_FN static bool any_at_least(Float v, F least) {
 #if defined(__AVX512F__)
     if constexpr (BYTES == 64 && is_single) return _mm512_cmp_ps_mask(__m512(v), _mm512_set1_ps(least), _CMP_GE_OQ) != 0;
@@ -268,15 +294,22 @@ struct Register {
 #endif
     return any(v >= least);
   }
-  DLT_FN static bool any_special(Float v) {
+  DLT_FN static bool any_outside(Float v, F first, F end) {
 #if defined(__AVX512F__)
     using I = typename integer_of<F>::type;
-    constexpr I first = I(1) << wide<F>::mantissa, count = I(2 * wide<F>::bias) << wide<F>::mantissa;
-    const __m512i above = __m512i(Int(v) - first);
+    const I from = __builtin_bit_cast(I, first), count = I(__builtin_bit_cast(I, end) - from);
+    const __m512i above = __m512i(Int(v) - from);
     if constexpr (BYTES == 64 && is_single) return _mm512_cmpge_epu32_mask(above, _mm512_set1_epi32(count)) != 0;
     if constexpr (BYTES == 64 && !is_single) return _mm512_cmpge_epu64_mask(above, _mm512_set1_epi64(count)) != 0;
 #endif
-    return any((v >= least_normal<F>) == 0) || any((v < infinity<F>) == 0);
+    return any((v >= first) == 0) || any((v < end) == 0);
+  }
+  DLT_FN static bool any_without(Int v, typename integer_of<F>::type bits) {
+#if defined(__AVX512F__)
+    if constexpr (BYTES == 64 && is_single) return _mm512_testn_epi32_mask(__m512i(v), _mm512_set1_epi32(bits)) != 0;
+    if constexpr (BYTES == 64 && !is_single) return _mm512_testn_epi64_mask(__m512i(v), _mm512_set1_epi64(bits)) != 0;
+#endif
+    return any((v & bits) == 0);
   }
   // x86's instructions return the second operand where one is a NaN.
   DLT_FN static Float at_most(Float v, F c) {
@@ -437,20 +470,22 @@ DLT_FN Sum<M> two_product(typename M::Float a, typename M::Float b) {
   return {product, M::fma(a, b, -product)};
 }
 
-// p 2^k rounded once, for whole k from -2100 to 2100 (floats: -260 to 260) and p from 2^-4 to 2^4; 0 where it is below all numbers.
+// Any element that is no positive normal number.
+template <class M>
+DLT_FN bool any_special(typename M::Float v) {
+  using F = typename M::Number;
+  return M::any_outside(v, least_normal<F>, infinity<F>);
+}
+
+// p 2^k rounded once, for whole k from -2100 to 2100 (floats: -260 to 260) and p from 2^-4 to 2^4.
 template <class M>
 DLT_FN typename M::Float scaled(typename M::Float p, typename M::Float k) {
   using F = typename M::Number;
   using I = typename integer_of<F>::type;
 #if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
-  // Results that are zeros for certain are masked: an underflow is slow on some processors.
-  if constexpr (M::lanes == 16) {
-    const __mmask16 some = _mm512_cmp_ps_mask(__m512(k), _mm512_set1_ps(-156.0f), _CMP_NLE_UQ);
-    return typename M::Float(_mm512_maskz_scalef_ps(some, __m512(p), __m512(k)));
-  } else if constexpr (M::lanes == 8 && sizeof(F) == 8) {
-    const __mmask8 some = _mm512_cmp_pd_mask(__m512d(k), _mm512_set1_pd(-1080.0), _CMP_NLE_UQ);
-    return typename M::Float(_mm512_maskz_scalef_pd(some, __m512d(p), __m512d(k)));
-  } else
+  if constexpr (M::lanes == 16) return typename M::Float(_mm512_scalef_ps(__m512(p), __m512(k)));
+  else if constexpr (M::lanes == 8 && sizeof(F) == 8) return typename M::Float(_mm512_scalef_pd(__m512d(p), __m512d(k)));
+  else
 #endif
   {
     // By two powers of two, of which the first product is exact; the numbers of the steps in the lowest bits of a sum.
@@ -460,6 +495,29 @@ DLT_FN typename M::Float scaled(typename M::Float p, typename M::Float k) {
     const I one = I(wide<F>::bias) << mantissa;
     return (p * M::value((M::bits(half) << mantissa) + one)) * M::value((M::bits(rest) << mantissa) + one);
   }
+}
+
+// The same, and 0 where x, below which k and p may be anything, is less than `least`. AVX-512 does it with a mask: an underflow to 0
+// takes microcode on some processors.
+template <class M>
+DLT_FN typename M::Float scaled_from(typename M::Float least, typename M::Float x, typename M::Float p, typename M::Float k) {
+#if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
+  using V = typename M::Float;
+  if constexpr (M::lanes == 16)
+    return V(_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(__m512(x), __m512(least), _CMP_NLT_UQ), __m512(p), __m512(k)));
+  else if constexpr (M::lanes == 8 && sizeof(typename M::Number) == 8)
+    return V(_mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(__m512d(x), __m512d(least), _CMP_NLT_UQ), __m512d(p), __m512d(k)));
+  else
+#endif
+    return scaled<M>(p, k);
+}
+// Limits the arguments of scaled_from() where it is `scaled`.
+template <class M>
+DLT_FN typename M::Float limited_for_scaling(typename M::Float x, [[maybe_unused]] typename M::Number least) {
+#if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
+  if constexpr (M::lanes * sizeof(typename M::Number) == 64) return x;
+#endif
+  return M::at_least(x, least);
 }
 
 }  // namespace dlt::elementary

@@ -168,7 +168,8 @@ DLT_FN typename M::Float pow(typename M::Float x, typename M::Float y) {
   using I = typename M::Int;
   if constexpr (sizeof(typename M::Number) == 8) {
     V ax = magnitude<M>(x), more_k = M::all(0.0);
-    if (M::any(ax < 0x1p-1022)) {
+    const bool special = any_special<M>(x);
+    if (__builtin_expect(special, 0)) {
       more_k = ax < 0x1p-1022 ? M::all(-1074.0) : more_k;
       ax = ax < 0x1p-1022 ? M::value(M::bits(ax) | 0x4330000000000000) - 0x1p52 : ax;  // its bits are a whole number
     }
@@ -186,8 +187,8 @@ DLT_FN typename M::Float pow(typename M::Float x, typename M::Float y) {
     const V base = M::look(exp2_high, ni);
     const V p = base + M::fma(base, e, M::look(exp2_low, ni));
     V v = p * M::value(((ni & ~int64_t(15)) << 48) + 0x3ff0000000000000);
-    const typename M::Mask odd = (x <= 0.0) | (magnitude<M>(t) >= 1021.0) | (x >= infinity<double>) | (x != x) | (t != t);
-    if (M::any(odd)) {
+    if (__builtin_expect(special || M::any_outside(magnitude<M>(t), 0.0, 1021.0), 0)) {
+      const typename M::Mask odd = (x <= 0.0) | (magnitude<M>(t) >= 1021.0) | (x >= infinity<double>) | (x != x) | (t != t);
       V s = scaled<M>(p, ((t < 1024.5) & (t > -1100.0)) ? M::value(ni & ~int64_t(15)) - 0x1.8p48 : M::all(0.0));
       s = t == 1024.5 ? M::all(infinity<double>) : t == -1100.0 ? M::all(0.0) : s;
       v = odd ? power_edges<M, false>(x, y, s) : v;
@@ -204,8 +205,10 @@ DLT_FN typename M::Float pow(typename M::Float x, typename M::Float y) {
                                 0x1.43091283ef5f9p-13, 0x1.5d87fe9cab4p-10, 0x1.3b2ab6fbce392p-7, 0x1.c6b08d703d59ep-5,
                                 0x1.ebfbdff82c472p-3, 0x1.62e42fefa3a17p-1, 1.0);
       W e = D::value(D::bits(p) + (D::bits(n) << 52));
-      const typename D::Mask odd = (v <= 0.0) | (v >= infinity<double>) | (t != t) | (v != v);
-      if (D::any(odd)) e = odd ? power_edges<D, true>(v, w, e) : e;
+      if (__builtin_expect(any_special<D>(v) || D::any_outside(magnitude<D>(t), 0.0, 201.0), 0)) {
+        const typename D::Mask odd = (v <= 0.0) | (v >= infinity<double>) | (t != t) | (v != v);
+        e = odd ? power_edges<D, true>(v, w, e) : e;
+      }
       return e;
     });
   }

@@ -172,10 +172,6 @@ DLT_FN typename M::Float two_over_pi_at(typename M::Int i) {
   return M::each(M::value(i), [](double lane) { return two_over_pi[bits_as<int64_t>(lane)]; });
 }
 
-// Smaller numbers are their own sine and tangent, and their cosine is 1: their squares could be subnormal, slow on some processors.
-template <class F>
-inline constexpr F tiny_turn = sizeof(F) == 8 ? F(0x1p-100) : F(0x1p-40);
-
 // The turn of |x| from 2^22 up (Payne and Hanek). x = y 256^i, y from 1 to 2^8; the bits of 2/pi that give multiples of 4 are
 // left out, and 192 of those that follow, four pieces of a double each, are multiplied by y. Products and sums are kept with
 // their rounding errors: what is lost is below 2^-126 of a quarter turn, and no double is nearer than 2^-62 to a multiple.
@@ -220,6 +216,12 @@ DLT_FN Turn<M> turn_of(typename M::Float x) {
 
 // The rest as above, for floats up to 2^10, in parts of 24, 13 and 24 bits.
 constexpr float far_float = 0x1p10f, below_far_float = 0x1.fffffep9f;
+// Numbers that are their sines and tangents. Products of subnormal ones are slow: 0 takes their place.
+constexpr float tiny_float = 0x1p-60f;
+template <class M>
+DLT_FN typename M::Float without_tiny(typename M::Float size) {
+  return size < tiny_float ? M::all(0.0f) : size;
+}
 template <class M>
 DLT_FN Turn<M> turn_of_near_float(typename M::Float x) {
   using V = typename M::Float;
@@ -288,16 +290,16 @@ DLT_FN typename M::Float sine_of_far_float(typename M::Float x) {
 template <class M, int SHIFT>
 DLT_FN typename M::Float sine_or_cosine(typename M::Float x) {
   using V = typename M::Float;
-  using F = typename M::Number;
-  const V size = M::at_least(magnitude<M>(x), tiny_turn<F>);
+  const V size = magnitude<M>(x);
   const typename M::Int sign = SHIFT == 0 ? M::bits(x) : M::bits(size);
-  const auto or_itself = [x, size](V v) { return SHIFT == 0 ? size == tiny_turn<F> ? x : v : v; };
-  if constexpr (sizeof(F) == 8) {
-    return or_itself(sine_of_turn<M, SHIFT>(turn_of<M>(size), sign));
+  if constexpr (sizeof(typename M::Number) == 8) {
+    return sine_of_turn<M, SHIFT>(turn_of<M>(size), sign);
   } else {
-    V v = or_itself(sine_of_turn<M, SHIFT>(turn_of_near_float<M>(size), sign));
-    if (__builtin_expect(M::any_at_least(size, far_float), 0)) {
+    const bool special = M::any_outside(size, tiny_float, far_float);
+    V v = sine_of_turn<M, SHIFT>(turn_of_near_float<M>(special ? without_tiny<M>(size) : size), sign);
+    if (__builtin_expect(special, 0)) {
       const typename M::Mask far = (size > below_far_float) & (size < infinity<float>);
+      if (SHIFT == 0) v = size < tiny_float ? x : v;
       if (!M::any(far)) return v;
       const V from = far ? x : M::all(far_float);
       v = far ? M::in_double(from, [](auto m, auto wide) { return sine_of_far_float<decltype(m), SHIFT>(wide); }) : v;
@@ -341,15 +343,15 @@ DLT_FN typename M::Float tan_of_turn(Turn<M> t, typename M::Int sign) {
 template <class M>
 DLT_FN typename M::Float tan(typename M::Float x) {
   using V = typename M::Float;
-  using F = typename M::Number;
-  const V size = M::at_least(magnitude<M>(x), tiny_turn<F>);
-  const auto or_itself = [x, size](V v) { return size == tiny_turn<F> ? x : v; };
-  if constexpr (sizeof(F) == 8) {
-    return or_itself(tan_of_turn<M>(turn_of<M>(size), M::bits(x)));
+  const V size = magnitude<M>(x);
+  if constexpr (sizeof(typename M::Number) == 8) {
+    return tan_of_turn<M>(turn_of<M>(size), M::bits(x));
   } else {
-    V v = or_itself(tan_of_turn<M>(turn_of_near_float<M>(size), M::bits(x)));
-    if (__builtin_expect(M::any_at_least(size, far_float), 0)) {
+    const bool special = M::any_outside(size, tiny_float, far_float);
+    V v = tan_of_turn<M>(turn_of_near_float<M>(special ? without_tiny<M>(size) : size), M::bits(x));
+    if (__builtin_expect(special, 0)) {
       const typename M::Mask far = (size > below_far_float) & (size < infinity<float>);
+      v = size < tiny_float ? x : v;
       if (!M::any(far)) return v;
       const auto call = [](auto m, auto wide) {
         using D = decltype(m);
