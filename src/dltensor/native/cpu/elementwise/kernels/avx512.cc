@@ -114,20 +114,30 @@ DLT_FN __m512d refined(__m512d x) {
   return _mm512_fmadd_pd(_mm512_fnmadd_pd(root, root, x), part, root);
 }
 
-// From 2^-60 to 2^120, from 2^-700 to 2^800. Values outside use the square root instruction.
+// From 2^-60 to 2^120, from 2^-700 to 2^800. Values outside use the square root instruction; of subnormal ones, which are slow in it, as
+// whole numbers: m 2^-149 = (2 m) 2^-150, m 2^-1074.
 DLT_FN __m512i root_of(__m512i bits, float) {
   const __m512 x = _mm512_castsi512_ps(bits);
   const __mmask16 outside = _mm512_cmpgt_epu32_mask(_mm512_sub_epi32(bits, _mm512_set1_epi32((127 - 60) << 23)),
                                                     _mm512_set1_epi32(180 << 23));
-  const __m512 root = refined(x);
-  return _mm512_castps_si512(outside == 0 ? root : _mm512_mask_sqrt_ps(root, outside, x));
+  if (outside == 0) return _mm512_castps_si512(refined(x));
+  const __mmask16 subnormal = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(bits, _mm512_set1_epi32(1)),
+                                                      _mm512_set1_epi32(0x7fffff));
+  const __m512 whole = _mm512_cvtepi32_ps(_mm512_add_epi32(bits, bits));
+  const __m512 root = _mm512_mask_sqrt_ps(refined(_mm512_mask_mov_ps(x, outside, _mm512_set1_ps(1))), outside,
+                                          _mm512_mask_mov_ps(x, subnormal, whole));
+  return _mm512_castps_si512(_mm512_mask_mul_ps(root, subnormal, root, _mm512_set1_ps(0x1p-75f)));
 }
 DLT_FN __m512i root_of(__m512i bits, double) {
   const __m512d x = _mm512_castsi512_pd(bits);
   const __mmask8 outside = _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(bits, _mm512_set1_epi64(int64_t(1023 - 700) << 52)),
                                                    _mm512_set1_epi64(int64_t(1500) << 52));
-  const __m512d root = refined(x);
-  return _mm512_castpd_si512(outside == 0 ? root : _mm512_mask_sqrt_pd(root, outside, x));
+  if (outside == 0) return _mm512_castpd_si512(refined(x));
+  const __mmask8 subnormal = _mm512_cmplt_epu64_mask(_mm512_sub_epi64(bits, _mm512_set1_epi64(1)),
+                                                     _mm512_set1_epi64(0xfffffffffffff));
+  const __m512d root = _mm512_mask_sqrt_pd(refined(_mm512_mask_mov_pd(x, outside, _mm512_set1_pd(1))), outside,
+                                           _mm512_mask_mov_pd(x, subnormal, _mm512_cvtepi64_pd(bits)));
+  return _mm512_castpd_si512(_mm512_mask_mul_pd(root, subnormal, root, _mm512_set1_pd(0x1p-537)));
 }
 
 struct root {

@@ -86,9 +86,13 @@ template <class F>
 void run_powers(void* out, const void* a, const void* b, const void*, int64_t n, unsigned scalars) {
   using M = Machine<F>;
   over(static_cast<F*>(out), static_cast<const F*>(a), static_cast<const F*>(b), n, scalars & 1, scalars & 2,
-       [](auto x, auto y) {
+       [](auto x, auto y) -> typename M::Float {
+         const auto r = elementary::pow<M>(x, y);
+         // These exponents have no bits of a mantissa.
+         constexpr auto mantissa = (typename elementary::integer_of<F>::type(1) << wide<F>::mantissa) - 1;
+         if (!M::any_without(M::bits(y), mantissa)) return r;
          const auto infinite = M::all(infinity_of<F>());
-         const auto root = x == -infinite ? infinite : M::sqrt(x + F(0)), r = elementary::pow<M>(x, y);
+         const auto root = x == -infinite ? infinite : M::sqrt(x + F(0));
          return y == F(2) ? x * x : y == F(1) ? x : y == F(-1) ? F(1) / x : y == F(0.5) ? root : r;
        });
 }
