@@ -38,6 +38,29 @@ DLT_TABLE float sixteenths_low[16] = {0.0f,
 template <class F>
 inline constexpr F whole_shift = sizeof(F) == 4 ? F(0x1.8p23) : F(0x1.8p52);
 
+// `scaled`, and 0 where x, below which k and p may be anything, is less than `least`. AVX-512 does it with a mask: an underflow to 0
+// takes microcode on some processors.
+template <class M>
+DLT_FN typename M::Float scaled_from(typename M::Float least, typename M::Float x, typename M::Float p, typename M::Float k) {
+#if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
+  using V = typename M::Float;
+  if constexpr (M::lanes == 16)
+    return V(_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(__m512(x), __m512(least), _CMP_NLT_UQ), __m512(p), __m512(k)));
+  else if constexpr (M::lanes == 8 && sizeof(typename M::Number) == 8)
+    return V(_mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(__m512d(x), __m512d(least), _CMP_NLT_UQ), __m512d(p), __m512d(k)));
+  else
+#endif
+    return scaled<M>(p, k);
+}
+// Limits the arguments of scaled_from() where it is `scaled`.
+template <class M>
+DLT_FN typename M::Float limited_for_scaling(typename M::Float x, [[maybe_unused]] typename M::Number least) {
+#if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
+  if constexpr (M::lanes * sizeof(typename M::Number) == 64) return x;
+#endif
+  return M::at_least(x, least);
+}
+
 // 2^(k + by) of n = k + whole_shift, for results in the normal range.
 template <class M>
 DLT_FN typename M::Float power_of_two(typename M::Float n, int by) {
@@ -62,13 +85,12 @@ DLT_FN typename M::Float by_pairs(typename M::Float x, typename M::Float z, type
 }
 
 // x = k ln 2 + r + rest: k whole, also as n = k + whole_shift, |r| at most 0.3467, the error below 2^-80 of a float (2^-140).
-// `same` is x where k is not 0 (it may come later).
 template <class M>
 struct Reduced {
   typename M::Float n, k, r, rest;
 };
 template <class M>
-DLT_FN Reduced<M> reduced(typename M::Float x, typename M::Float same) {
+DLT_FN Reduced<M> reduced(typename M::Float x) {
   using F = typename M::Number;
   using V = typename M::Float;
   constexpr bool single = sizeof(F) == 4;
@@ -76,7 +98,7 @@ DLT_FN Reduced<M> reduced(typename M::Float x, typename M::Float same) {
   constexpr F low = single ? F(0x1.7f7d1cp-20) : F(0x1.ef35793c7673p-45);
   const V n = M::fma(x, M::all(single ? F(0x1.715476p0) : F(0x1.71547652b82fep0)), M::all(whole_shift<F>));
   const V k = n - whole_shift<F>;
-  const V near = M::fma(k, M::all(-high), same), r = M::fma(k, M::all(-low), near);
+  const V near = M::fma(k, M::all(-high), x), r = M::fma(k, M::all(-low), near);
   return {n, k, r, M::fma(k, M::all(-low), near - r)};
 }
 
@@ -113,17 +135,16 @@ DLT_FN typename M::Float scaled_sixteenth(typename M::Float p, typename M::Float
   const typename M::Int e = sixteenth_power<M>(n), half = e >> 1;
   return (p * M::value((half + 127) << 23)) * M::value((e - half + 127) << 23);
 }
-// k, n and r of x = k ln 2 / 16 + r, |r| at most 0.0217, right to 2^-30; `same` is x, or so near that e^x is the same. Then
-// e^r - 1, right to 2^-30.
+// k, n and r of x = k ln 2 / 16 + r, |r| at most 0.0217, right to 2^-30. Then e^r - 1, right to 2^-30.
 template <class M>
 struct Sixteenths {
   typename M::Float n, k, r;
 };
 template <class M>
-DLT_FN Sixteenths<M> sixteenths(typename M::Float x, typename M::Float same) {
+DLT_FN Sixteenths<M> sixteenths(typename M::Float x) {
   using V = typename M::Float;
   const V n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)), k = n - 0x1.8p23f;
-  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), same));
+  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), x));
   return {n, k, r};
 }
 template <class M>
@@ -154,17 +175,17 @@ DLT_FN Exponential<M> exp_parts(const Reduced<M>& a) {
 }
 template <class M>
 DLT_FN Exponential<M> exp_parts(typename M::Float x) {
-  if constexpr (sizeof(typename M::Number) == 4) return exp_parts<M>(sixteenths<M>(x, x));
-  else return exp_parts<M>(reduced<M>(x, x));
+  if constexpr (sizeof(typename M::Number) == 4) return exp_parts<M>(sixteenths<M>(x));
+  else return exp_parts<M>(reduced<M>(x));
 }
 // Of x + more, |more| at most an ULP of x.
 template <class M>
 DLT_FN Exponential<M> exp_parts(typename M::Float x, typename M::Float more) {
   if constexpr (sizeof(typename M::Number) == 4) {
-    const Sixteenths<M> a = sixteenths<M>(x, x);
+    const Sixteenths<M> a = sixteenths<M>(x);
     return exp_parts<M>(Sixteenths<M>{a.n, a.k, a.r + more});
   } else {
-    const Reduced<M> a = reduced<M>(x, x);
+    const Reduced<M> a = reduced<M>(x);
     const Sum<M> r = fast_sum<M>(a.r, a.rest + more);
     return exp_parts<M>(Reduced<M>{a.n, a.k, r.high, r.low});
   }
@@ -179,8 +200,7 @@ DLT_FN typename M::Float exp(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
     x = limited_for_scaling<M>(M::at_most(x, 100.0f), -176.0f);
-    const V v = x + 0x1p-50f;
-    const Sixteenths<M> a = sixteenths<M>(v, v);
+    const Sixteenths<M> a = sixteenths<M>(x + 0x1p-50f);
     const Sum<M> t = sixteenth<M>(a.n, small_rise<M>(a.r));
     return scaled_sixteenth<M>(t.high + t.low, a.n, a.k, x, -104.0f);
   } else {
@@ -236,13 +256,19 @@ template <class M>
 DLT_FN typename M::Float expm1(typename M::Float x) {
   using F = typename M::Number;
   constexpr bool single = sizeof(F) == 4;
-  const typename M::Mask tiny = magnitude<M>(x) < F(0x1p-60);
-  const typename M::Float limited = M::at_least(M::at_most(x, single ? F(89) : F(710)), single ? F(-17.4) : F(-37.5));
-  const typename M::Float v = tiny ? M::all(F(0)) : limited;
-  const Reduced<M> a = reduced<M>(v, v);
+  const typename M::Float size = magnitude<M>(x);
+  const bool special = M::any_outside(size, F(0x1p-60), single ? F(17) : F(37));
+  typename M::Float v = x;
+  if (__builtin_expect(special, 0)) {
+    v = M::at_least(M::at_most(x, single ? F(89) : F(710)), single ? F(-17.4) : F(-37.5));
+    v = size < F(0x1p-60) ? M::all(F(0)) : v;
+  }
+  const Reduced<M> a = reduced<M>(v);
   const Sum<M> w = exp_less_one<M>(a, -1, F(0.5));
-  const typename M::Float half = w.high + w.low;
-  return tiny ? x : half + half;
+  v = w.high + w.low;
+  v = v + v;
+  if (__builtin_expect(special, 0)) v = size < F(0x1p-60) ? x : v;
+  return v;
 }
 
 // tanh of floats: 16 intervals of |x|, four to each doubling of |x| + 0.625; at a middle m (0 in the first one), whose tanh is
@@ -329,8 +355,7 @@ DLT_FN Hyperbolic<M> hyperbolic(typename M::Float size) {
   using I = typename integer_of<F>::type;
   constexpr bool single = sizeof(F) == 4;
   constexpr int mantissa = wide<F>::mantissa, by = single ? -2 : -70;
-  const V limited = M::at_most(size, single ? F(89.5) : F(710.5));
-  const Reduced<M> a = reduced<M>(limited, M::at_least(limited, F(0x1p-30)));
+  const Reduced<M> a = reduced<M>(M::at_least(M::at_most(size, single ? F(89.5) : F(710.5)), F(0x1p-30)));
   const V grow = power_of_two<M>(a.n, by);
   const V near = M::at_most(grow, single ? F(0x1p28) : F(0x1p-10));
   const V shrink = M::value((I(2 * (wide<F>::bias + by)) << mantissa) - M::bits(near));
@@ -393,8 +418,9 @@ DLT_TABLE float inverse_sixteenths_low[16] = {0.0f,
 template <class M>
 DLT_FN typename M::Float cosh_by_table(typename M::Float size) {
   using V = typename M::Float;
-  const V x = M::at_most(size, 89.5f), n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)), k = n - 0x1.8p23f;
-  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), M::at_least(x, 0x1p-30f))), z = r * r;
+  const V x = M::at_least(M::at_most(size, 89.5f), 0x1p-30f), n = M::fma(x, M::all(0x1.715476p4f), M::all(0x1.8p23f)),
+          k = n - 0x1.8p23f;
+  const V r = M::fma(k, M::all(-0x1.7f7d1cp-24f), M::fma(k, M::all(-0x1.62e4p-5f), x)), z = r * r;
   const typename M::Int i = M::bits(n);
   const V grow = M::value(((i & ~15) << 19) + (125 << 23));  // 2^(floor(k / 16) - 2)
   const V shrink = M::value((250 << 23) - M::bits(M::at_most(grow, 0x1p28f)));

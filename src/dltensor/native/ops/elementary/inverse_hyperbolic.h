@@ -39,16 +39,18 @@ template <class M>
 DLT_FN typename M::Float asinh(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
-    return M::in_double(x, [](auto m, auto v) {
+    const V a = magnitude<M>(x);
+    V r = M::in_double(a, [](auto m, auto v) {
       using D = decltype(m);
-      const auto a = magnitude<D>(v);
-      auto r = light_log<D>(a + D::sqrt_inside(D::fma(a, a, D::all(1.0))));
-      if (__builtin_expect(D::any_outside(a, 0x1p-10, infinity<double>), 0)) {
-        r = a < 0x1p-10 ? D::fma((a * a) * a, D::all(-0x1.5555555555555p-3), a) : r;
-        r = a < infinity<double> ? r : a;
-      }
-      return with_sign_of<D>(r, v);
+      return light_log<D>(v + D::sqrt_inside(D::fma(v, v, D::all(1.0))));
     });
+    if (__builtin_expect(M::any_outside(a, 0x1p-10f, infinity<float>), 0)) {
+      const V small = M::in_double(
+          a, [](auto m, auto v) { return decltype(m)::fma((v * v) * v, decltype(m)::all(-0x1.5555555555555p-3), v); });
+      r = a < 0x1p-10f ? small : r;
+      r = a < infinity<float> ? r : a;
+    }
+    return with_sign_of<M>(r, x);
   } else {
     const V a = magnitude<M>(x), v = M::at_most(a, 0x1p300);
     const Sum<M> square = two_product<M>(v, v), q = two_sum<M>(M::all(1.0), square.high);
@@ -65,15 +67,15 @@ template <class M>
 DLT_FN typename M::Float acosh(typename M::Float x) {
   using V = typename M::Float;
   if constexpr (sizeof(typename M::Number) == 4) {
-    return M::in_double(x, [](auto m, auto v) {
+    V r = M::in_double(x, [](auto m, auto v) {
       using D = decltype(m);
-      auto r = light_log<D>(v + D::sqrt_inside(D::fma(v, v, D::all(-1.0))));
-      if (__builtin_expect(D::any_outside(v, 0x1.0000000000001p0, infinity<double>), 0)) {
-        r = v > 1.0 ? r : v == 1.0 ? D::all(0.0) : D::all(not_a_number<double>);
-        r = v == infinity<double> ? v : r;
-      }
-      return r;
+      return light_log<D>(v + D::sqrt_inside(D::fma(v, v, D::all(-1.0))));
     });
+    if (__builtin_expect(M::any_outside(x, 0x1.000002p0f, infinity<float>), 0)) {
+      r = x > 1.0f ? r : x == 1.0f ? V{} : M::all(not_a_number<float>);
+      r = x == infinity<float> ? x : r;
+    }
+    return r;
   } else {
     const V v = M::at_least(M::at_most(x, 0x1p300), 1.0);
     const Sum<M> square = two_product<M>(v, v), less = fast_sum<M>(square.high, M::all(-1.0));

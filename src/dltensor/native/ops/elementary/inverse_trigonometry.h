@@ -126,8 +126,10 @@ template <class M>
 DLT_FN typename M::Float atan(typename M::Float x) {
   using F = typename M::Number;
   using V = typename M::Float;
+  constexpr F large = sizeof(F) == 8 ? F(0x1p60) : F(0x1p30);
   const V size = magnitude<M>(x), one = M::all(F(1));
-  const V a = M::at_least(M::at_most(size, sizeof(F) == 8 ? F(0x1p60) : F(0x1p30)), tiny_arc<F>);
+  const bool special = M::any_outside(size, tiny_arc<F>, large);
+  const V a = special ? M::at_least(M::at_most(size, large), tiny_arc<F>) : size;
   const typename M::Mask above = size > F(1);
   const typename M::Int none = M::all_int(0), minus = sizeof(F) == 8 ? (above ? M::all_int(sign_bit<F>) : none) : none;
   const Angle<M> g = angle_of<M>(above ? (sizeof(F) == 8 ? one : -one) : a, above ? a : one, minus);
@@ -137,7 +139,8 @@ DLT_FN typename M::Float atan(typename M::Float x) {
     base = g.outer ? M::all(half_pi<F> / 2) : base;
     rest = g.outer ? M::all(half_pi_rest<F> / 2) : rest;
   }
-  return size <= tiny_arc<F> ? x : with_sign_of<M>(angle_from<M>(base, rest, g), x);
+  const V v = with_sign_of<M>(angle_from<M>(base, rest, g), x);
+  return special ? (size <= tiny_arc<F> ? x : v) : v;
 }
 
 // The angle of the point (x, y), by the smaller coordinate over the larger one. At most 0.9 ULP.

@@ -125,8 +125,7 @@ DLT_FN typename M::Float log1p(typename M::Float x) {
   // Products of subnormal numbers are slow.
   const bool special = any_special<M>(x + F(1)) || M::any_outside(magnitude<M>(x), F(0x1p-60), infinity<F>);
   V v = x;
-  if (__builtin_expect(special, 0))
-    v = ((x > F(-1)) & (x < infinity<F>)) & (magnitude<M>(x) >= F(0x1p-60)) ? x : M::all(F(0));
+  if (__builtin_expect(special, 0)) v = ((x > F(-1)) & (x < infinity<F>)) & (magnitude<M>(x) >= F(0x1p-60)) ? x : M::all(F(0));
   const Sum<M> sum = two_sum<M>(M::all(F(1)), v);
   V r;
   if constexpr (single) r = natural_log<M>(log_parts_of_floats<M, true>(sum.high, sum.low, M::all(octave_bias<F>)));

@@ -114,7 +114,6 @@ struct One {
   // The integer shifted to the right with zeros coming in.
   DLT_FN static Int right(Int v, int by) { return typename wide<F>::bits(v.number) >> by; }
   DLT_FN static bool any(Mask m) { return m; }
-  DLT_FN static bool any_at_least(Float v, F least) { return v >= least; }
   DLT_FN static bool any_outside(Float v, F first, F end) { return !(v >= first && v < end); }
   DLT_FN static bool any_without(Int v, typename integer_of<F>::type bits) { return (v.number & bits) == 0; }
   // The square root of a number from 2^-60 to 2^120 (doubles: 2^-700 to 2^800).
@@ -285,15 +284,8 @@ struct Register {
     for (int i = 0; i < lanes; ++i) some |= m[i];
     return some != 0;
   }
-  // Comparisons for rare branches: on AVX-512 without the way of a mask through a register. Any element that is not below; any that is
-  // not from the first positive number to the end, or a NaN; any that has none of the bits.
-  DLT_FN static bool any_at_least(Float v, F least) {
-#if defined(__AVX512F__)
-    if constexpr (BYTES == 64 && is_single) return _mm512_cmp_ps_mask(__m512(v), _mm512_set1_ps(least), _CMP_GE_OQ) != 0;
-    if constexpr (BYTES == 64 && !is_single) return _mm512_cmp_pd_mask(__m512d(v), _mm512_set1_pd(least), _CMP_GE_OQ) != 0;
-#endif
-    return any(v >= least);
-  }
+  // Comparisons for rare branches: on AVX-512 without the way of a mask through a register. Any element that is
+  // not from the first number, which is not negative, to the end, or a NaN; any that has none of the bits.
   DLT_FN static bool any_outside(Float v, F first, F end) {
 #if defined(__AVX512F__)
     using I = typename integer_of<F>::type;
@@ -495,29 +487,6 @@ DLT_FN typename M::Float scaled(typename M::Float p, typename M::Float k) {
     const I one = I(wide<F>::bias) << mantissa;
     return (p * M::value((M::bits(half) << mantissa) + one)) * M::value((M::bits(rest) << mantissa) + one);
   }
-}
-
-// The same, and 0 where x, below which k and p may be anything, is less than `least`. AVX-512 does it with a mask: an underflow to 0
-// takes microcode on some processors.
-template <class M>
-DLT_FN typename M::Float scaled_from(typename M::Float least, typename M::Float x, typename M::Float p, typename M::Float k) {
-#if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
-  using V = typename M::Float;
-  if constexpr (M::lanes == 16)
-    return V(_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(__m512(x), __m512(least), _CMP_NLT_UQ), __m512(p), __m512(k)));
-  else if constexpr (M::lanes == 8 && sizeof(typename M::Number) == 8)
-    return V(_mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(__m512d(x), __m512d(least), _CMP_NLT_UQ), __m512d(p), __m512d(k)));
-  else
-#endif
-    return scaled<M>(p, k);
-}
-// Limits the arguments of scaled_from() where it is `scaled`.
-template <class M>
-DLT_FN typename M::Float limited_for_scaling(typename M::Float x, [[maybe_unused]] typename M::Number least) {
-#if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
-  if constexpr (M::lanes * sizeof(typename M::Number) == 64) return x;
-#endif
-  return M::at_least(x, least);
 }
 
 }  // namespace dlt::elementary

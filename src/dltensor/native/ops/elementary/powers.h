@@ -138,30 +138,39 @@ DLT_FN typename M::Float short_log2(typename M::Float x) {
 }
 
 // C99's values of pow where x is not positive and finite or the result is no normal number; `r` is |x|^y as far as it is finite
-// arithmetic. FLOATS: y is a float.
-template <class M, bool FLOATS>
+// arithmetic.
+template <class M>
 DLT_FN typename M::Float power_edges(typename M::Float x, typename M::Float y, typename M::Float r) {
+  using F = typename M::Number;
   using V = typename M::Float;
   using K = typename M::Mask;
-  const V inf = M::all(infinity<double>), zero = M::all(0.0), one = M::all(1.0), ax = magnitude<M>(x), ay = magnitude<M>(y);
-  // Adding 2^52 leaves whole numbers below it alone, and large floats.
-  const V half = ay * 0.5;
-  K broken = (ay + 0x1p52) - 0x1p52 != ay, half_broken = (half + 0x1p52) - 0x1p52 != half;
-  if constexpr (!FLOATS) {
-    broken = broken & (ay < 0x1p52);
-    half_broken = half_broken & (half < 0x1p52);
-  }
-  const K negative = M::bits(x) < 0, nothing = ax == 0.0;
-  r = ax == 1.0 ? one : r;
-  r = (nothing | (ax == inf)) ? ((y > 0.0) ^ nothing ? inf : zero) : r;
-  const V other = broken ? (((x < 0.0) & (ax < inf)) ? M::all(not_a_number<double>) : r) : -r;
+  constexpr F whole = sizeof(F) == 4 ? F(0x1p23) : F(0x1p52);  // adding it leaves whole numbers below it alone
+  const V inf = M::all(infinity<F>), zero = M::all(F(0)), one = M::all(F(1)), ax = magnitude<M>(x), ay = magnitude<M>(y);
+  const V half = ay * F(0.5);
+  const K broken = ((ay + whole) - whole != ay) & (ay < whole), half_broken = ((half + whole) - whole != half) & (half < whole);
+  const K negative = M::bits(x) < 0, nothing = ax == F(0);
+  r = ax == F(1) ? one : r;
+  r = (nothing | (ax == inf)) ? ((y > F(0)) ^ nothing ? inf : zero) : r;
+  const V other = broken ? (((x < F(0)) & (ax < inf)) ? M::all(not_a_number<F>) : r) : -r;
   r = negative & (broken | half_broken) ? other : r;
   r = ((x != x) | (y != y)) ? x + y : r;
-  return ((y == 0.0) | (x == 1.0)) ? one : r;
+  return ((y == F(0)) | (x == F(1))) ? one : r;
+}
+
+// |x|^y = 2^(y log2|x|) of floats in doubles, right to 2^-45 before it is rounded.
+template <class M>
+DLT_FN typename M::Float power_of_floats(typename M::Float x, typename M::Float y) {
+  using V = typename M::Float;
+  const V t = M::at_least(M::at_most(y * short_log2<M>(magnitude<M>(x)), 200.0), -200.0);
+  const V n = t + 0x1.8p52, r = t - (n - 0x1.8p52);
+  const V p = polynomial<M>(r, 0x1.e3fe325e5303fp-28, 0x1.b673da5761075p-24, 0x1.62c111ae25b13p-20, 0x1.ffcb56287b499p-17,
+                            0x1.43091283ef5f9p-13, 0x1.5d87fe9cab4p-10, 0x1.3b2ab6fbce392p-7, 0x1.c6b08d703d59ep-5,
+                            0x1.ebfbdff82c472p-3, 0x1.62e42fefa3a17p-1, 1.0);
+  return M::value(M::bits(p) + (M::bits(n) << 52));
 }
 
 // |x|^y = 2^(y log2|x|). Doubles: the logarithm as a pair, of 16 numbers a table; 2^t by 16 numbers 2^(i / 16) as pairs and a
-// polynomial (at most 0.57 ULP; 0.8 where the result is subnormal). Floats: in doubles, right to 2^-45 before the rounding.
+// polynomial (at most 0.57 ULP; 0.8 where the result is subnormal).
 template <class M>
 DLT_FN typename M::Float pow(typename M::Float x, typename M::Float y) {
   using V = typename M::Float;
@@ -191,26 +200,16 @@ DLT_FN typename M::Float pow(typename M::Float x, typename M::Float y) {
       const typename M::Mask odd = (x <= 0.0) | (magnitude<M>(t) >= 1021.0) | (x >= infinity<double>) | (x != x) | (t != t);
       V s = scaled<M>(p, ((t < 1024.5) & (t > -1100.0)) ? M::value(ni & ~int64_t(15)) - 0x1.8p48 : M::all(0.0));
       s = t == 1024.5 ? M::all(infinity<double>) : t == -1100.0 ? M::all(0.0) : s;
-      v = odd ? power_edges<M, false>(x, y, s) : v;
+      v = odd ? power_edges<M>(x, y, s) : v;
     }
     return v;
   } else {
-    return M::in_double(x, y, [](auto m, auto v, auto w) {
-      using D = decltype(m);
-      using W = typename D::Float;
-      W t = w * short_log2<D>(magnitude<D>(v));
-      t = D::at_least(D::at_most(t, 200.0), -200.0);
-      const W n = t + 0x1.8p52, r = t - (n - 0x1.8p52);
-      const W p = polynomial<D>(r, 0x1.e3fe325e5303fp-28, 0x1.b673da5761075p-24, 0x1.62c111ae25b13p-20, 0x1.ffcb56287b499p-17,
-                                0x1.43091283ef5f9p-13, 0x1.5d87fe9cab4p-10, 0x1.3b2ab6fbce392p-7, 0x1.c6b08d703d59ep-5,
-                                0x1.ebfbdff82c472p-3, 0x1.62e42fefa3a17p-1, 1.0);
-      W e = D::value(D::bits(p) + (D::bits(n) << 52));
-      if (__builtin_expect(any_special<D>(v) || D::any_outside(magnitude<D>(t), 0.0, 201.0), 0)) {
-        const typename D::Mask odd = (v <= 0.0) | (v >= infinity<double>) | (t != t) | (v != v);
-        e = odd ? power_edges<D, true>(v, w, e) : e;
-      }
-      return e;
-    });
+    V v = M::in_double(x, y, [](auto m, auto a, auto b) { return power_of_floats<decltype(m)>(a, b); });
+    if (__builtin_expect(any_special<M>(x) || M::any_outside(magnitude<M>(y), 0.0f, infinity<float>), 0)) {
+      const typename M::Mask plain = ((x > 0.0f) & (x < infinity<float>)) & (magnitude<M>(y) < infinity<float>);
+      v = plain ? v : power_edges<M>(x, y, v);
+    }
+    return v;
   }
 }
 

@@ -203,7 +203,7 @@ DLT_FN Turn<M> turn_of(typename M::Float x) {
   const V n = M::fma(x, M::all(0x1.45f306dc9c883p-1), M::all(0x1.8p52)), k = n - 0x1.8p52;
   const V d = M::fma(k, M::all(-0x1.921fb54442d18p0), x), r = M::fma(k, M::all(-0x1.1a62633p-54), d);
   Turn<M> t = {M::bits(n), r, M::fma(k, M::all(-0x1.45c06e0e68948p-86), M::fma(k, M::all(-0x1.1a62633p-54), d - r))};
-  if (__builtin_expect(M::any_at_least(x, far_double), 0)) {
+  if (__builtin_expect(M::any_outside(x, 0.0, far_double), 0)) {
     const typename M::Mask far = (x > below_far) & (x < infinity<double>);
     if (!M::any(far)) return t;
     const Turn<M> f = turn_of_far<M>(far ? x : M::all(far_double));
