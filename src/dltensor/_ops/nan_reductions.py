@@ -16,7 +16,8 @@ from .promotion import common_dtype, result_type
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
 _BOOL = DTYPES["bool"]
-_AFTER, _BEFORE = slice(1, None), slice(None, -1)
+_AFTER = slice(1, None)
+_BEFORE = slice(None, -1)
 
 
 def _not_nan(x):

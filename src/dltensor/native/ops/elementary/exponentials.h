@@ -41,7 +41,8 @@ inline constexpr F whole_shift = sizeof(F) == 4 ? F(0x1.8p23) : F(0x1.8p52);
 // `scaled`, and 0 where x, below which k and p may be anything, is less than `least`. AVX-512 does it with a mask: an underflow to 0
 // takes microcode on some processors.
 template <class M>
-DLT_FN typename M::Float scaled_from(typename M::Float least, typename M::Float x, typename M::Float p, typename M::Float k) {
+DLT_FN typename M::Float scaled_from([[maybe_unused]] typename M::Float least, [[maybe_unused]] typename M::Float x,
+                                     typename M::Float p, typename M::Float k) {
 #if defined(__AVX512F__) && !defined(__CUDACC_RTC__)
   using V = typename M::Float;
   if constexpr (M::lanes == 16)
@@ -327,7 +328,7 @@ DLT_FN typename M::Float tanh(typename M::Float x) {
   if constexpr (sizeof(F) == 4) return with_sign_of<M>(tanh_by_table<M>(size), x);
   const V half = M::at_least(M::at_most(size, F(20)), F(0x1p-30));
   const V y = half + half;
-  const Reduced<M> a = reduced<M>(y, y);
+  const Reduced<M> a = reduced<M>(y);
   const V s = power_of_two<M>(a.n, 0);
   const Sum<M> w = fast_sum<M>(s - F(1), s * a.r);
   const V z = a.r * a.r, q2 = M::fma(a.r, exp_curve<M>(a.r, z), M::all(F(0.5)));

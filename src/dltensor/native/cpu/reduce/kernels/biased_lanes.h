@@ -10,8 +10,8 @@ namespace {
 // The large number and the unit of its last bit. A lane is known as long as its sum keeps the number's first bits.
 struct Bias {
   static constexpr uint64_t free_bits = (uint64_t(1) << 49) - 1;
-  integers bits;
-  double unit;
+  integers bits{};
+  double unit = 0;
   // For sums of `n` elements a lane, and of all lanes, whose bits are not far above `most`; false when they are too large.
   DLT_FN bool choose(uint64_t most, int64_t n) {
     const uint64_t field = (most >> 52) + 7 + uint64_t(log2_above(n));
