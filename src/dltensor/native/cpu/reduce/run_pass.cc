@@ -102,6 +102,23 @@ const char* turned(const ReducePass& pass, const Place& from, const Place& row, 
   return multiplied(pass, tile, by, n * rows, stage);
 }
 
+namespace {
+// The longest runs of exact sums that are copied one after another: what a run ends with costs as much as that many elements.
+int64_t longest_copied(const ReducePass& pass) {
+  const bool is_sum = (pass.end == End::sum || pass.end == End::mean) && type_table[pass.type].kind == Kind::real;
+  if (!is_sum || pass.mask != nullptr || pass.factor != nullptr || pass.reduced_ndim < 2) return 0;
+  return pass.type == type_float64 ? 256 : 128;
+}
+// Whole runs along the axis before the innermost one, `n` of `inner` elements, one after another and in the pass's type.
+const char* copied_runs(const ReducePass& pass, const Place& from, int64_t n, Stage* stage) {
+  const Axis &inner = pass.reduced[pass.reduced_ndim - 1], &outer = pass.reduced[pass.reduced_ndim - 2];
+  const int64_t width = pass.in_width;
+  pass.kernels->copy->moves[width_index(width)](stage->moved, inner.size * width, width, pass.in + from.in, outer.step.in,
+                                                inner.step.in, n, inner.size);
+  return brought(pass, pass.pipeline, width, stage->moved, width, n * inner.size, nullptr, stage->spare[0], stage->spare[1]);
+}
+}  // namespace
+
 void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context) {
   if (pass.reduced_ndim == 0) {
@@ -113,10 +130,20 @@ void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t
   }
   const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
   const int64_t longest = is_direct(pass, inner.step.in) ? INT64_MAX : pass.factor != nullptr ? product_count : staged_count;
+  const bool copies = stage != nullptr && inner.size <= longest_copied(pass);
   for (int64_t at = begin; at < end;) {
     const int64_t row = at / inner.size, column = at - row * inner.size;
-    const int64_t n = smaller(smaller(inner.size - column, end - at), longest);
     const Place from = place + place_of(pass.reduced, pass.reduced_ndim - 1, row) + column * inner.step;
+    if (copies && column == 0) {
+      const int64_t outer = pass.reduced[pass.reduced_ndim - 2].size;
+      const int64_t runs = smaller(smaller(outer - row % outer, (end - at) / inner.size), staged_count / inner.size);
+      if (runs > 1) {
+        take(context, copied_runs(pass, from, runs, stage), runs * inner.size, at);
+        at += runs * inner.size;
+        continue;
+      }
+    }
+    const int64_t n = smaller(smaller(inner.size - column, end - at), longest);
     take(context, staged(pass, from, inner.step, n, blank, 0, stage), n, at);
     if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, n, at);
     at += n;

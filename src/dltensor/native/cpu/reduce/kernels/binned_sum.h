@@ -22,10 +22,10 @@ DLT_FN uint64_t any_of(integers x) {
 }
 constexpr uint64_t sign = uint64_t(1) << 63, mantissa = (uint64_t(1) << 52) - 1;
 
-// Largest magnitude, as a bit pattern.
-uint64_t largest_magnitude(const double* p, int64_t n) {
+// Largest magnitude of every `step`-th element, as a bit pattern.
+uint64_t largest_magnitude(const double* p, int64_t n, int64_t step) {
   uint64_t most = 0;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n; i += step) {
     const uint64_t bits = static_cast<const loose_t<uint64_t>*>(static_cast<const void*>(p))[i] & ~sign;
     most = bits > most ? bits : most;
   }
@@ -148,6 +148,7 @@ class BinnedSum {
   bool plain_ = false;  // whether the last block left no rests
 };
 
+constexpr int64_t sampled = 61;  // not of the period of a short row
 template <int PARTS>
 void deposit_binned(double (*states)[words], const double* p, int64_t n) {
   BinnedSum sums;
@@ -161,8 +162,10 @@ void deposit_binned(double (*states)[words], const double* p, int64_t n) {
     }
     if (chosen) sums.flush(states, PARTS);
     taken = 1;
-    chosen = sums.choose(largest_magnitude(p + i, m));
-    if (!chosen || !sums.deposit(p + i, m)) deposit_all<double, PARTS>(states, p + i, m);
+    constexpr uint64_t spare = uint64_t(2) << 52;  // elements that are not seen may be four times as large
+    chosen = (sums.choose(largest_magnitude(p + i, m, sampled) + spare) && sums.deposit(p + i, m)) ||
+             (sums.choose(largest_magnitude(p + i, m, 1)) && sums.deposit(p + i, m));
+    if (!chosen) deposit_all<double, PARTS>(states, p + i, m);
   }
   if (chosen) sums.flush(states, PARTS);
 }
