@@ -348,6 +348,10 @@ void fill(ReduceKernels* kernels, int type, int complex_type) {
 
 }  // namespace
 
+double float_column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  return column_sums<float>(sums, a, row_bytes, rows, n);
+}
+
 void fill_exact_sums(ReduceKernels* kernels) {
   FewKernels* const few = &kernels->few;
   few->rounded_columns[0] = rounded_columns<float>;

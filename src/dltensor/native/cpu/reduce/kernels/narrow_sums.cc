@@ -138,7 +138,7 @@ DLT_FN Singles part_of(const char* from, int64_t n) {
   return v;
 }
 
-constexpr int64_t biased_steps = 8;  // additions beside the large number
+constexpr int64_t biased_steps = 16;  // additions beside the large number
 // The large number 1.5 2^k for sums of that many elements that are not far above those seen, of which the least bit is `unit`.
 struct SingleBias {
   uint32_t most = 0;
@@ -151,7 +151,7 @@ struct SingleBias {
     }
   }
   bool choose() {
-    const uint32_t exponent = (most >> 23) + 2 + 4, k = exponent < 60 ? 60 : exponent;
+    const uint32_t exponent = (most >> 23) + 2 + 5, k = exponent < 60 ? 60 : exponent;
     number = Singles{} + bits_as<float>((k << 23 | 1u << 22));
     unit = double(bits_as<float>((k - 23) << 23));
     return k < 250;
@@ -159,7 +159,8 @@ struct SingleBias {
 };
 // A register of sums: multiples of the unit, and what is below it.
 struct SingleSums {
-  Singles sums, rests{};
+  Singles sums{}, rests{};
+  SingleSums() = default;
   DLT_FN explicit SingleSums(const SingleBias& bias) : sums(bias.number) {}
   DLT_FN void deposit(Singles x, Words* changed, Words number) {
     const Singles sum = sums + x;
@@ -210,6 +211,53 @@ double float_rows(double* sums, const void* a, int64_t row_bytes, int64_t rows, 
   return has_left(changed) ? float_row_sums(sums, a, row_bytes, rows, n) : error_of(bias, n);
 }
 
+// K registers of columns, `used` of the last one.
+template <int K>
+DLT_FN void add_columns(double* sums, const SingleBias& bias, Words* changed, const char* from, int64_t row_bytes, int64_t rows,
+                        int64_t used) {
+  const Words number = Words(bias.number);
+  V low[K], high[K];
+  for (int k = 0; k < K; ++k) low[k] = high[k] = V{};
+  for (int64_t r = 0; r < rows;) {
+    const int64_t end = r + biased_steps < rows ? r + biased_steps : rows;
+    SingleSums local[K];
+    for (int k = 0; k < K; ++k) local[k] = SingleSums(bias);
+    for (; r < end; ++r, from += row_bytes)
+      for (int k = 0; k < K; ++k) {
+        const char* const at = from + k * register_bytes;
+        local[k].deposit(k + 1 < K || used == singles ? singles_at(at) : part_of(at, used), changed, number);
+      }
+    for (int k = 0; k < K; ++k) {
+      const Singles above = local[k].sums - bias.number;
+      low[k] += widened_half(above, false) + widened_half(local[k].rests, false);
+      high[k] += widened_half(above, true) + widened_half(local[k].rests, true);
+    }
+  }
+  for (int k = 0; k < K; ++k) {
+    double last[singles];
+    save(last, low[k]);
+    save(last + lanes, high[k]);
+    __builtin_memcpy(sums + k * singles, last, size_t(k + 1 < K ? singles : used) * 8);
+  }
+}
+double float_columns(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  constexpr int together = register_bytes == 64 ? 4 : 2;
+  constexpr int64_t least_rows = 512;  // fewer, each read as a whole, come faster from memory
+  if (rows < least_rows) return float_column_sums(sums, a, row_bytes, rows, n);
+  const char* const from = static_cast<const char*>(a);
+  SingleBias bias;
+  for (const int64_t r : {int64_t(0), rows / 2, rows - 1})
+    for (int64_t c = 0; c + singles <= n; c += 4 * singles) bias.see(singles_at(from + r * row_bytes + 4 * c));
+  if (!bias.choose()) return float_column_sums(sums, a, row_bytes, rows, n);
+  Words changed{};
+  int64_t c = 0;
+  for (; c + together * singles <= n; c += together * singles)
+    add_columns<together>(sums + c, bias, &changed, from + 4 * c, row_bytes, rows, singles);
+  for (; c < n; c += singles)
+    add_columns<1>(sums + c, bias, &changed, from + 4 * c, row_bytes, rows, n - c < singles ? n - c : singles);
+  return has_left(changed) ? float_column_sums(sums, a, row_bytes, rows, n) : error_of(bias, rows);
+}
+
 // Rounds sums to float32; a bit for each that is not known.
 uint64_t near_floats(float* out, const double* sums, int64_t n, double initial, double each, double margin, double rounding) {
   uint32_t unknown[64];
@@ -230,6 +278,7 @@ void fill_narrow_sums(ReduceKernels* kernels) {
   FewKernels* const few = &kernels->few;
   few->narrow_columns[source_bfloat16] = bfloat16_columns;
   few->narrow_rows[source_bfloat16] = bfloat16_rows;
+  few->narrow_columns[source_float32] = float_columns;
   few->narrow_rows[source_float32] = float_rows;
   few->near_floats = near_floats;
 }

@@ -12,6 +12,7 @@ void fill_row_sums(ReduceKernels* kernels);  // the same
 void fill_narrow_sums(ReduceKernels* kernels);  // the same
 double float_row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows,
                       int64_t n);  // FewKernels::row_sums of float32
+double float_column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 
 namespace {
 
