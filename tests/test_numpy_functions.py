@@ -220,11 +220,74 @@ def test_errors_are_those_of_the_operation():
         np.add(sample(), "text")
 
 
-@pytest.mark.parametrize("method", ["reduce", "accumulate", "outer", "at", "reduceat"])
-def test_methods_of_ufuncs_other_than_calls_are_refused_with_a_remedy(method):
-    arguments = {"outer": (sample(),), "at": (0, 1), "reduceat": ([0],)}.get(method, ())
-    with pytest.raises(TypeError, match=rf"numpy.add.{method}: a dltensor.Tensor .*; take numpy.add.{method}\(t.numpy"):
-        getattr(np.add, method)(sample(), *arguments)
+MATRIX = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, -1.0]])
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": -1, "dtype": np.float32}], ids=str)
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.hypot], ids=lambda u: u.__name__)
+def test_reduce_and_accumulate_of_a_ufunc_give_tensors(ufunc, method, options):
+    made = getattr(ufunc, method)(dl.asarray(MATRIX), **options)
+    expected = getattr(ufunc, method)(MATRIX, **options)
+    assert type(made) is dl.Tensor
+    assert (made.shape, made.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_allclose(made.numpy(), expected, rtol=1e-6)
+
+
+def test_reduce_of_a_ufunc_takes_all_of_its_options():
+    t, mask = dl.asarray(MATRIX), MATRIX > 1
+    out = dl.zeros(3, dtype="float64")
+    assert np.add.reduce(t, out=out) is out
+    assert out.tolist() == np.add.reduce(MATRIX).tolist()
+    assert np.add.reduce(t, axis=None, where=mask, initial=10).item() == 19.0
+    assert np.maximum.reduce(t, axis=(0, 1), keepdims=True).shape == (1, 1)
+    assert np.logical_and.reduce(t > 0).tolist() == [True, True, False]
+    assert np.logical_or.reduce(t > 3, axis=1).tolist() == [False, True]
+    assert np.maximum.reduce(dl.asarray([1j, 2])).item() == 2  # ours does not order complex numbers
+    with pytest.raises(ValueError, match="zero-size array"):
+        np.add.reduce(dl.zeros(0), initial=None)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float32", "complex64"])
+def test_reduce_and_accumulate_of_a_ufunc_have_numpys_dtype(dtype):
+    a = np.array([1, 0, 1], dtype)
+    for method in (np.add.reduce, np.multiply.reduce, np.add.accumulate, np.multiply.accumulate):
+        made, expected = method(dl.asarray(a)), method(a)
+        assert (made.dtype, made.tolist()) == (expected.dtype, expected.tolist())
+
+
+def test_outer_of_a_ufunc_is_the_operation_of_every_pair():
+    row, column = dl.asarray(MATRIX[0]), dl.asarray(MATRIX[:, 0])
+    made = np.multiply.outer(dl.asarray(MATRIX), row)
+    assert made.shape == (2, 3, 3)
+    assert made.tolist() == np.multiply.outer(MATRIX, MATRIX[0]).tolist()
+    assert np.add.outer([1, 2], row).tolist() == np.add.outer([1, 2], MATRIX[0]).tolist()
+    assert np.subtract.outer(2, dl.asarray([1, 2], dtype="int8")).dtype == dl.int8
+    assert np.hypot.outer(row, column).shape == np.divmod.outer(row, column)[1].shape == (3, 2)
+    out = dl.zeros((3, 2), dtype="float64")
+    assert np.less.outer(row, column).dtype == dl.bool
+    assert np.add.outer(row, column, out=out) is out
+    assert out.tolist() == np.add.outer(MATRIX[0], MATRIX[:, 0]).tolist()
+    with pytest.raises((TypeError, RuntimeError), match="signature"):
+        np.matmul.outer(row, row)
+
+
+def test_at_of_a_ufunc_writes_to_the_tensor():
+    t = dl.asarray([1.0, 2.0, 3.0])
+    assert np.add.at(t, dl.asarray([0, 0, 2]), 10) is None
+    np.negative.at(t, [1])
+    assert t.tolist() == [21.0, -2.0, 13.0]
+    memory = bytes(range(8))
+    for x in (dl.asarray(memory).view("float32"), dl.zeros(4, dtype="int4")):
+        with pytest.raises(ValueError, match=r"numpy.add.at: .*; write to a copy\(\) of it"):
+            np.add.at(x, [0], 1)
+    assert memory == bytes(range(8))
+    assert np.add.reduceat(t, [0, 2]).tolist() == [19.0, 13.0]
+
+
+def test_a_method_that_ufuncs_do_not_have_is_refused():
+    with pytest.raises(TypeError, match="expected one of the methods __call__, reduce, .*, got 'mro'"):
+        dl.zeros(2).__array_ufunc__(np.add, "mro", dl.zeros(2))
 
 
 def test_ufuncs_that_are_not_here_are_computed_by_numpy_on_the_same_memory():

@@ -26,6 +26,7 @@ from . import (
     sort,
     statistics,
     take,
+    ufunc_methods,
 )
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
@@ -74,6 +75,7 @@ set_ufuncs(_ROWS, numpy.ndarray)
 _UFUNCS = {ufunc: getattr(_functions, name) for ufunc, name in _ROWS.items()}
 _UFUNCS |= {numpy.divmod: _both, numpy.matmul: _matmul}
 
+_METHODS = ("__call__", "reduce", "accumulate", "outer", "reduceat", "at")
 _PLAIN = frozenset((Tensor, numpy.ndarray, numpy.memmap, bool, int, float, complex, type(None)))
 
 
@@ -88,25 +90,34 @@ def _has_its_own(kind, protocol):
 def call_ufunc(ufunc, method, inputs, kwargs):
     """Implement ``__array_ufunc__`` for everything but an operation on plain operands.
 
-    An operation of ours takes the operands and `out`. A ufunc that is none of ours, arguments that ours does not have,
-    and subclasses of ndarray are left to NumPy, on arrays that share the tensors' memory. Its arrays are tensors then
-    too, unless subclasses of ndarray are among the operands.
+    An operation of ours takes the operands and `out`; methods such as ``numpy.add.reduce`` are functions of ours where
+    there is one. A ufunc that is none of ours, arguments that ours does not have, and subclasses of ndarray are left to
+    NumPy, on arrays that share the tensors' memory. Its arrays are tensors then too, unless subclasses of ndarray are
+    among the operands.
     """
     if not callable(ufunc) or not isinstance(getattr(ufunc, "__name__", None), str):
         raise TypeError(f"__array_ufunc__: expected a ufunc, got {type(ufunc).__qualname__}")
+    if method not in _METHODS:
+        raise TypeError(f"__array_ufunc__: expected one of the methods {', '.join(_METHODS)}, got {method!r}")
     outputs = kwargs.get("out", ())
     kinds = {type(x) for x in (*inputs, *outputs, kwargs.get("where"))}
     if any(_has_its_own(kind, "__array_ufunc__") for kind in kinds):
         return NotImplemented
-    if method != "__call__":
-        raise TypeError(
-            f"numpy.{ufunc.__name__}.{method}: a dltensor.Tensor answers calls of ufuncs only; take "
-            f"numpy.{ufunc.__name__}.{method}(t.numpy(), ...)"
-        )
     function = _UFUNCS.get(ufunc)
     subclass = any(issubclass(kind, numpy.ndarray) and kind not in _PLAIN for kind in kinds)
-    if function is None or subclass or kwargs.keys() - {"out"}:
-        result = _by_numpy(ufunc, inputs, kwargs)
+    if not subclass and method == "outer" and function is not None and ufunc.signature is None and len(inputs) == 2:
+        return call_ufunc(ufunc, "__call__", ufunc_methods.outer_operands(inputs), kwargs)
+    if not subclass and method != "__call__":
+        result = ufunc_methods.along_axis(ufunc, method, inputs, kwargs)
+        if result is not NotImplemented:
+            return result
+    if method == "at" and isinstance(inputs[0], Tensor) and not _with_arrays(inputs[0]).flags.writeable:
+        raise ValueError(  # NumPy writes without asking, here to memory that must not change, or to a copy
+            f"numpy.{ufunc.__name__}.at: {'the tensor is read-only' if inputs[0].readonly else 'packed elements'}; "
+            f"write to a copy() of it"
+        )
+    if method != "__call__" or function is None or subclass or kwargs.keys() - {"out"}:
+        result = _by_numpy(getattr(ufunc, method), inputs, kwargs)
         return result if subclass else numpy_results.as_tensors(result)
     operands = [asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs]
     if not outputs:
