@@ -235,3 +235,23 @@ def test_xarray_computes_over_chunks_of_tensors():
         made = call(a).compute()
         assert type(made.data) is dl.Tensor
         np.testing.assert_allclose(np.asarray(made.data), call(n).data, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "complex64"])
+def test_a_mean_has_the_dtype_that_is_asked_for(dtype):
+    x = np.array([1.0, 2.0, 2.5, 4.0])
+    found = da.from_array(dl.asarray(x), chunks=2).mean(dtype=dtype).compute()
+    assert type(found) is dl.Tensor
+    assert (str(found.dtype), found.item()) == (dtype, np.divide(x.astype(dtype).sum(), 4).astype(dtype).item())
+
+
+def test_a_data_frame_has_the_elements_of_the_chunks():
+    program = (
+        "import dask.dataframe, dask.array as da, dltensor as dl\n"
+        "frame = da.from_array(dl.reshape(dl.arange(6), (3, 2)), chunks=(2, 2)).to_dask_dataframe(columns=['a', 'b'])\n"
+        "print(frame.compute().to_numpy().tolist())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    if "pandas" in ended.stderr or "pyarrow" in ended.stderr:
+        pytest.skip("Dask's data frames are not installed")
+    assert (ended.stdout, ended.stderr) == ("[[0, 1], [2, 3], [4, 5]]\n", "")

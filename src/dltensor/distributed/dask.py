@@ -5,6 +5,7 @@ Importing this module registers. Dask imports it when it first sizes or tokenize
 Dask's dispatches and on NumPy's protocols, not on how Dask's arrays work internally.
 """
 
+import sys
 from math import prod
 
 import numpy
@@ -16,8 +17,10 @@ from dask.sizeof import sizeof
 
 from .._core.convert import asarray, empty
 from .._core.tensor import Tensor
-from .._ops import contractions, elementwise, manipulation, quantiles, reduce, take
+from .._core.types import as_dtype
+from .._ops import casting, contractions, elementwise, manipulation, quantiles, reduce, take
 from .._ops.creation import full
+from .._ops.dtypes import isdtype
 from .._ops.einsum import einsum
 from .._ops.numpy_results import as_tensors
 
@@ -71,9 +74,14 @@ def _einsum(*operands, casting=None, order=None, optimize=True, dtype=None, out=
 
 
 def _divide(a, b, out=None, dtype=None):
-    if dtype is not None:
+    if dtype is None:
+        return elementwise.divide(a, b, out=out)
+    dtype = as_dtype(dtype)
+    if isdtype(dtype, ("real floating", "complex floating")):
         a, b = (asarray(x).astype(dtype, copy=False) for x in (a, b))
-    return elementwise.divide(a, b, out=out)
+        return elementwise.divide(a, b, out=out)
+    result = elementwise.divide(a, b).astype(dtype)  # the quotient, rounded towards 0
+    return result if out is None else casting.copy(result, out)
 
 
 def _percentile(a, q, method="linear"):
@@ -245,3 +253,8 @@ for _name, _function in _FUNCTIONS.items():
         getattr(_dispatch, _name).register(Tensor, _function)
 sizeof.register(Tensor, nbytes_of)
 register_chunk_type(Tensor)
+if "dask.dataframe" in sys.modules:  # which loads pandas: data frames of tensors are those of pandas
+    import pandas
+    from dask.dataframe.dispatch import meta_lib_from_array
+
+    meta_lib_from_array.register(Tensor, lambda t: pandas)
