@@ -7,13 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+sys.path.insert(0, str(ROOT / "tools" / "outside"))
+
 import outside  # noqa: E402
 import records  # noqa: E402
+import rewriting  # noqa: E402
+import shadow  # noqa: E402
 import suites  # noqa: E402
 
 TOY = """
@@ -160,6 +165,17 @@ def test_entries_of_a_run_hold_for_that_run_only(tmp_path):
     assert one.returncode == 0
 
 
+def test_what_passed_without_tensors_may_be_taken_from_the_last_run(tmp_path):
+    suite = 'environment = { TOY = "1" }\ncontrol = { environment = { TOY = "0" } }\n'
+    code = TOY + '\ndef test_of_tensors():\n    assert os.environ["TOY"] == "0"\n'
+    run_toy(tmp_path, suite, code)
+    kept = json.loads((tmp_path / "results" / "toy-.json").read_text())
+    kept["control"]["tests/test_toy.py::test_of_tensors"] = "failed"
+    (tmp_path / "results" / "toy-.json").write_text(json.dumps(kept))
+    ended = run_toy(tmp_path, suite, code, options=["--keep-control"])
+    assert (ended.returncode, "2 passed; 0 failures" in ended.stdout) == (0, True)
+
+
 def test_tests_that_fail_without_tensors_do_not_count(tmp_path):
     suite = 'environment = { TOY = "1" }\ncontrol = { environment = { TOY = "0" } }\n'
     code = TOY + '\ndef test_of_tensors():\n    assert os.environ["TOY"] == "0"\n'
@@ -276,6 +292,101 @@ def test_a_rewritten_test_that_fails_with_ours_only_is_a_failure(tmp_path):
     assert ended.returncode == 1
     assert counts[1] == ("consumer", "1 passed, 1 failed; 1 failures are not listed")
     assert "::test_type" in ended.stdout
+
+
+# -- NumPy's namespace, replaced and in shadow
+
+IN_PLACE = """
+def test_sum():
+    assert type(np.sum(np.arange(3))).__name__ == "Tensor"
+
+
+def test_of_objects():
+    assert np.sum(np.array([1, None], dtype=object)[:1]) == 1
+
+
+def test_fails():
+    assert np.cumsum(np.ones(2)).tolist() == [1, 3]
+"""
+IN_SHADOW = """
+ROUNDED = np.round
+
+
+def test_agrees():
+    assert isinstance(np.cumsum(np.ones(2)), np.ndarray)
+
+
+def test_is_refused():
+    np.sum(np.ones(2), axis=np.array(0), where=np.array([True, False]))
+    with pytest.raises(ValueError):
+        np.reshape(np.ones(3), (2, 2))
+
+
+def test_differs(monkeypatch):
+    monkeypatch.setattr(np.sort, "ours", lambda x: x)
+    np.sort(np.array([2, 1]))
+
+
+def test_fails_by_itself():
+    assert np.sum(np.ones(2)) == 3
+"""
+
+
+def run_namespace(folder, name, text):
+    """Run a suite of NumPy's tests with one file of our own."""
+    file = folder / "checkout" / "numpy" / "lib" / "tests" / "test_own.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(HEADER + text)
+    suite = (suites.HERE / f"{name}.toml").read_text()
+    suite = re.sub(r"(?s)\[\[failures\]\].*", "", suite)
+    suite = re.sub(r"(?ms)^arguments = .*?\]$", "", suite)
+    suite = re.sub(r"(?ms)^tests = .*?\]$", 'tests = ["numpy/lib/tests"]\nfolders = ["numpy/lib/tests"]', suite)
+    (folder / f"{name}.toml").write_text(suite)
+    command = [sys.executable, str(ROOT / "tools" / "outside.py"), name, "--suites-in", str(folder)]
+    ended = subprocess.run([*command, "--checkout", str(folder)], capture_output=True, text=True, timeout=300)
+    return ended, re.findall(r"^numpy\S* \(\d+ s\): (.*)$", ended.stdout, re.M)
+
+
+def test_a_test_of_numpy_with_our_functions_counts_if_one_is_called(tmp_path):
+    ended, counts = run_namespace(tmp_path, "numpy", IN_PLACE)
+    assert (ended.returncode, counts) == (1, ["1 passed, 1 failed, 4 calls with tensors; 1 failures are not listed"])
+    assert "test_own.py::test_fails\n" in ended.stdout
+
+
+def test_a_call_of_numpy_that_ours_repeats_with_another_result_is_a_failure(tmp_path):
+    ended, counts = run_namespace(tmp_path, "numpy-shadow", IN_SHADOW)
+    assert ended.returncode == 1
+    assert counts[0].startswith("2 passed, 1 failed, 1 skipped, ")
+    assert "shadow: <lambda>: 2 in place of 1 (2 of 2, int64 and int64)" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("expected", "result", "difference"),
+    [
+        (np.array([1.0, 1e-9]), np.array([1.0, 1e-9 + 1e-14]), ""),
+        (np.array([1.0, 1e-9]), np.array([1.0, 1e-7]), "1e-07 in place of 1e-09 (1 of 2, float64 and float64)"),
+        (np.float32([1.0]), np.array([1.0000001]), ""),
+        (np.array([np.nan, np.inf]), np.array([np.nan, np.inf]), ""),
+        (np.array([np.nan, np.inf]), np.array([np.nan, -np.inf]), "-inf in place of inf (1 of 2, float64 and float64)"),
+        (np.array([0.0]), np.array([np.nan]), "nan in place of 0.0 (1 of 1, float64 and float64)"),
+        (np.array([2**63], np.uint64), np.array([2**63 - 1], np.uint64), "9223372036854775807 in place of"),
+        (np.array([1j]), np.array([1.0]), "1.0 in place of 1j"),
+        ((np.zeros(1), 2), [np.zeros(1), 2], ""),
+        ((np.zeros(1), 2), np.zeros(1), "ndarray in place of 2 results"),
+        (np.zeros((1, 2)), np.zeros(2), "shape (2,) in place of (1, 2)"),
+        ("text", 3, ""),
+    ],
+)
+def test_results_are_compared_by_the_precision_of_their_dtypes(expected, result, difference):
+    found = shadow.compare(expected, result)
+    assert found.startswith(difference) if difference else not found
+
+
+def test_only_imports_are_rewritten_where_the_suite_says_so():
+    text = rewriting.rewritten("import numpy as np\nx = np.zeros(2).astype(bool)\n", "imports")
+    assert text.splitlines()[1:] == [
+        "import numpy as np", "np = _outside.substitute('numpy', np)", "x = np.zeros(2).astype(bool)",
+    ]  # fmt: skip
 
 
 # -- records and the page

@@ -10,7 +10,8 @@ A suite is a file ``tools/outside/SUITE.toml``; ``suites.py`` describes it. Its 
 of the folder below it that has them, else of the installed package; nothing is downloaded. Package and tests are
 copied, and the diffs of ``examples/upstream`` are applied to the copy. ``--short`` runs the tests that the suite names
 for it, ``--tests`` other ones, separated by commas. ``--record`` keeps the counts of complete runs for the page, also
-with ``--again``. ``--suites-in`` names another folder of suites.
+with ``--again``. ``--keep-control`` takes what passed without tensors from the last run. ``--suites-in`` names another
+folder of suites.
 
 The exit status is 1 if a test fails that the suite does not list, or if no test was examined.
 """
@@ -88,9 +89,15 @@ class Report:
         if control is not None:  # a failure without tensors says nothing of them
             results = {name: line for name, line in results.items() if control.get(name, "passed") == "passed"}
         if run.tensors_only:
-            results = {name: line for name, line in results.items() if line["used"] or line["outcome"] == "failed"}
+            kept = ("failed",) if not run.calls else ()  # each use is counted before it can fail
+            results = {
+                name: line
+                for name, line in results.items()
+                if line["used"] or line["outcome"] in kept or name.endswith("(collecting)")
+            }
         self.counts = {kind: sum(line["outcome"] == kind for line in results.values()) for kind in COUNTED}
         self.examined = self.counts["passed"] + self.counts["failed"]
+        self.uses = sum(line["used"] for line in results.values()) if run.calls else 0
         self.listed, self.unlisted, self.stale = {}, {}, {}
         failures = [entry for entry in failures if entry.run in (None, run.name)]
         for name, line in results.items():
@@ -116,7 +123,8 @@ class Report:
 
     def show(self, title):
         numbers = ", ".join(f"{count} {kind}" for kind, count in self.counts.items() if count)
-        print(f"{title}: {numbers or 'no test'}; {len(self.unlisted)} failures are not listed")
+        calls = f", {self.uses} calls with tensors" if self.uses else ""
+        print(f"{title}: {numbers or 'no test'}{calls}; {len(self.unlisted)} failures are not listed")
         for entry, names in self.listed.items():
             shown = names if len(names) <= SHOWN else [*names[:SHOWN], f"{len(names) - SHOWN} more"]
             print(f"  failed, {len(names)}, {entry.kind}: {entry.reason}")
@@ -141,7 +149,9 @@ def measure(suite, run, source, options):
     """Run the tests, and without tensors where the suite says so; keep and return what became of each."""
     started = datetime.now(UTC)
     control = None
-    if run.control is not None:
+    if run.control is not None and options.keep_control and kept_file(suite, run, options).exists():
+        control = json.loads(kept_file(suite, run, options).read_text())["control"]
+    elif run.control is not None:
         plain = run_tests(suite, suites.control_of(run), source, options.pytest)
         control = {name: line["outcome"] for name, line in plain.items()}
     results = run_tests(suite, run, source, options.pytest)
@@ -203,6 +213,7 @@ def main():
     parser.add_argument("--tests")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--keep-control", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--page", action="store_true")
     given, own = sys.argv[1:], []

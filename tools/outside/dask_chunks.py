@@ -5,11 +5,13 @@
 """
 
 import functools
+import os
 
 import dask
 import dask.array as da
 import dask.array.core
 import dask.array.utils
+import dask.dataframe
 import numpy
 import uses
 
@@ -32,7 +34,8 @@ def as_arrays(x):
     if isinstance(x, dl.Tensor):
         uses.add()
         return x.numpy()
-    if isinstance(x, da.Array) and numpy.dtype(x.dtype).kind in NUMBERS:  # tensors, whatever the meta says
+    masked = isinstance(getattr(x, "_meta", None), numpy.ma.MaskedArray)
+    if isinstance(x, da.Array) and not masked and numpy.dtype(x.dtype).kind in NUMBERS:  # tensors, whatever the meta says
         dtype = numpy.dtype(x.dtype)
         return x.map_blocks(as_arrays, dtype=dtype, meta=numpy.empty((0,) * x.ndim, dtype))
     return x
@@ -48,4 +51,5 @@ FROM_ARRAY, ASSERT_EQ = dask.array.core.from_array, dask.array.utils.assert_eq
 functools.update_wrapper(from_array, FROM_ARRAY)
 dask.array.core.from_array = da.from_array = from_array
 dask.array.utils.assert_eq = assert_eq
-dask.config.set({"array.backend": "dltensor"})
+if "OUTSIDE_BACKEND" in os.environ:  # functions that make arrays from nothing make tensors too
+    dask.config.set({"array.backend": os.environ["OUTSIDE_BACKEND"]})

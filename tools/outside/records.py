@@ -23,6 +23,7 @@ def keep(suite, run, report, measured):
     kept = load()
     kept.setdefault(suite, {})[run] = {
         **report.counts,
+        **({"calls": report.uses} if report.uses else {}),
         "classes": report.classes() | ({"not listed": len(report.unlisted)} if report.unlisted else {}),
         **{key: measured[key] for key in ("versions", "commit", "date", "seconds")},
     }
@@ -39,8 +40,9 @@ def table(kept):
         for run, counts in runs.items():
             versions = ", ".join(f"{name} {number}" for name, number in counts["versions"].items())
             classes = ", ".join(f"{number} {kind}" for kind, number in counts["classes"].items()) or "none"
+            calls = f", {counts['calls']:,} calls" if "calls" in counts else ""
             lines.append(
-                f"| `{suite}`{f', {run}' if run else ''} | {versions} | {counts['passed']} | {counts['failed']} | "
+                f"| `{suite}`{f', {run}' if run else ''}{calls} | {versions} | {counts['passed']} | {counts['failed']} | "
                 f"{counts['skipped'] + counts['xfailed']} | {classes} | {counts['date']}, `{counts['commit']}` |"
             )
     return "".join(f"{line}\n" for line in lines)

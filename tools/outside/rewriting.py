@@ -53,6 +53,12 @@ class Rewriting(ast.NodeTransformer):
         return node
 
 
+class Importing(Rewriting):
+    """Only imported names become substitutes."""
+
+    visit_Attribute = visit_Assign = visit_Expr = visit_Compare = ast.NodeTransformer.generic_visit
+
+
 def stored(name):
     return ast.Name(name.id, ast.Store())
 
@@ -61,8 +67,9 @@ def call(name, *args):
     return ast.Call(ast.Attribute(ast.Name("_outside", ast.Load()), name, ast.Load()), list(args), [])
 
 
-def rewritten(text):
-    tree = Rewriting().visit(ast.parse(text))
+def rewritten(text, kind="all"):
+    """Return the text of a file whose imports, or all of whose names, go through substitutes.py."""
+    tree = (Importing if kind == "imports" else Rewriting)().visit(ast.parse(text))
     opening = 0  # the docstring and `from __future__` come first in a file
     while isinstance(tree.body[opening], ast.Expr) or getattr(tree.body[opening], "module", "") == "__future__":
         opening += 1

@@ -282,5 +282,9 @@ SUBSTITUTES = {
 
 def substitute(name, original):
     """What stands for an imported module or name in this role."""
+    if role not in SUBSTITUTES:
+        import namespaces
+
+        return namespaces.substitute(role, name, original)
     change = SUBSTITUTES[role].get(name)
     return change(original) if change else original

@@ -11,17 +11,19 @@ A suite is a TOML file with these keys; all but `tests` may be left out.
     versions     distributions whose versions are recorded
     patches      diffs of examples/upstream
     libraries    folders of the checkout from which extensions of the tests are imported
+    own          test files of this folder, in place of files of the project
     arguments    options of pytest
     tests, short, environment, plugins
                  of every run, or of one in [runs.NAME]; so are the next four
     replace      pairs of a regular expression and its replacement, for all Python files of the copy
-    rewrite      the test files are rewritten by rewriting.py
+    rewrite      the test files are rewritten by rewriting.py; "imports": only the modules that they import
     tensors_only a test counts only if a tensor takes part in it, as uses.py counts; so with `rewrite`
+    calls        the number of calls with tensors is reported
     control      what is different in the run without tensors, if there is one: only tests that pass there count
     failures     tables with a class of CLASSES, a reason, and patterns of names of tests, where "*" stands for any
                  characters and "?" for one; patterns of the error and the run, if not every one is meant
 
-The files of a run without `rewrite` and `replace` are hard links: no other program may change them in place.
+Files of a copy that a run does not change are hard links: no other program may change them in place.
 """
 
 import fnmatch
@@ -86,6 +88,7 @@ class Run:
         self.replace = table.get("replace", [])
         self.rewrite = table.get("rewrite", "")
         self.tensors_only = table.get("tensors_only", bool(self.rewrite))
+        self.calls = table.get("calls", False)
         self.control = table.get("control")
         self.table = table
 
@@ -96,7 +99,9 @@ class Suite:
     def __init__(self, name, table):
         self.name = name
         self.package, self.url = table.get("package", ""), table.get("url", "")
-        self.folders, self.path = table.get("folders") or [self.package], table.get("path", "")
+        self.own = table.get("own", [])
+        self.folders = table.get("folders") or ([] if self.own else [self.package])
+        self.path = table.get("path", "")
         self.versions, self.patches = table.get("versions", []), table.get("patches", [])
         self.libraries, self.arguments = table.get("libraries", []), table.get("arguments", [])
         self.runs = [Run(run, changed, table) for run, changed in table.get("runs", {"": {}}).items()]
@@ -153,31 +158,40 @@ def link(source, to):
 
 def copy_files(suite, run, source, copy):
     """Copy the files of a suite and change them for a run."""
-    rewritten = bool(run.replace or run.rewrite)
+    copy.mkdir(parents=True)
     for part in suite.folders:
         (copy / part).parent.mkdir(parents=True, exist_ok=True)
         if (source / part).is_dir():
-            shutil.copytree(source / part, copy / part, copy_function=shutil.copy2 if rewritten else link)
+            shutil.copytree(source / part, copy / part, copy_function=link)
         else:
             shutil.copy2(source / part, copy / part)
+    for name in suite.own:
+        shutil.copy2(HERE / name, copy / name)
     for libraries in source.glob("*.libs"):  # extensions of a wheel look for their libraries beside the package
         (copy / libraries.name).symlink_to(libraries)
     (copy / "pytest.ini").write_text("[pytest]\n")
     for patch in suite.patches:
         apply_patch(suite, UPSTREAM / patch, copy)
-    if not rewritten:
+    if not run.replace and not run.rewrite:
         return
     for file in copy.rglob("*.py"):
         text = file.read_text()
         changed = text
         for pattern, replacement in run.replace:
             changed = re.sub(pattern, replacement, changed)
-        if run.rewrite and file.relative_to(copy).as_posix() in run.tests:
+        if run.rewrite and is_test_of(run, file.relative_to(copy).as_posix()):
             import rewriting
 
-            changed = rewriting.rewritten(changed)
+            changed = rewriting.rewritten(changed, run.rewrite)
         if changed != text:
+            file.unlink()  # the other name of a hard link keeps the text
             file.write_text(changed)
+
+
+def is_test_of(run, path):
+    """Test whether a file is one of those that a run names, or a test in one of its folders."""
+    in_folder = any(path.startswith(f"{folder}/") for folder in run.tests)
+    return path in run.tests or (in_folder and path.rpartition("/")[2].startswith("test_"))
 
 
 def apply_patch(suite, patch, folder):

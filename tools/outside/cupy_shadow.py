@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module "cupy" whose arrays are NumPy's, for CuPy's own tests. A pytest plugin that installs it.
+
+The tests run each function by NumPy and by CuPy. Here the second run is NumPy's too, and each call in it is repeated by
+our function of the same name (``shadow.py``). Modules of CuPy's that need a GPU are empty; ``cupy.testing`` is its own.
+"""
+
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import types
+from pathlib import Path
+from unittest import mock
+
+import namespaces
+import numpy
+
+import dltensor as dl
+
+ROOT = Path(os.environ["PYTHONPATH"].split(os.pathsep)[0])
+OWN = ("cupy.testing", "cupy.exceptions")
+
+
+class Empty(types.ModuleType):
+    """A module of which nothing can be used."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return mock.MagicMock(name=f"{self.__name__}.{name}")
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds modules of CuPy, all empty except its own that need no GPU."""
+
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] not in ("cupy", "cupyx") or name.startswith(OWN):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        return Empty(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+class Cupy(namespaces.Namespace):
+    """NumPy's namespace with the names that CuPy adds."""
+
+    __version__ = "14.0.0"
+    __path__ = (str(ROOT / "cupy"),)
+    ndarray = numpy.ndarray
+    asnumpy = staticmethod(numpy.asarray)
+
+
+def pytest_configure(config):
+    sys.meta_path.insert(0, Finder())
+    sys.modules["cupy"] = Cupy(numpy, dl, namespaces.Shadowed)
