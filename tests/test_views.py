@@ -232,6 +232,7 @@ def test_the_flags_of_a_tensor_are_those_of_numpy(name):
         flags = dl.asarray(one).flags
         assert flags.c_contiguous == one.flags.c_contiguous
         assert flags.f_contiguous == one.flags.f_contiguous
+        assert (flags.fnc, flags.forc) == (one.flags.fnc, one.flags.forc)
         assert flags.writeable == one.flags.writeable
 
 

@@ -106,6 +106,10 @@ def _layout_of(int place, str name, flags):
     return layout[place]
 
 
+def _is_fortran_only(flags):
+    return flags.f_contiguous and not flags.c_contiguous
+
+
 def _is_writeable(flags):
     return not flags & 1
 
@@ -116,6 +120,9 @@ class _LayoutFlags(enum.IntFlag):
                             doc="Whether the elements of the tensor are contiguous in C order.")
     f_contiguous = property(partial(_layout_of, 1, "f_contiguous"),
                             doc="Whether the elements of the tensor are contiguous in Fortran order.")
+    fnc = property(_is_fortran_only, doc="Whether the elements are contiguous in Fortran order and not in C order.")
+    forc = property(lambda flags: flags.f_contiguous or flags.c_contiguous,
+                    doc="Whether the elements are contiguous in Fortran order or in C order.")
     writeable = property(_is_writeable, doc="Whether READ_ONLY is not set.")
 
 
@@ -124,7 +131,8 @@ Flags = _enumerate(
     [(flag_rows[i].name.decode(), flag_rows[i].value) for i in range(count(flag_rows))],
     """Flags with which a producer describes an exported tensor.
 
-    Those of a tensor, `Tensor.flags`, have NumPy's ``c_contiguous``, ``f_contiguous`` and ``writeable`` too.
+    Those of a tensor, `Tensor.flags`, have NumPy's ``c_contiguous``, ``f_contiguous``, ``fnc``, ``forc`` and
+    ``writeable`` too.
 
     Notes
     -----
