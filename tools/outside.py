@@ -10,8 +10,8 @@ A suite is a file ``tools/outside/SUITE.toml``; ``suites.py`` describes it. Its 
 of the folder below it that has them, else of the installed package; nothing is downloaded. Package and tests are
 copied, and the diffs of ``examples/upstream`` are applied to the copy. ``--short`` runs the tests that the suite names
 for it, ``--tests`` other ones, separated by commas. ``--record`` keeps the counts of complete runs for the page, also
-with ``--again``. ``--keep-control`` takes what passed without tensors from the last run. ``--suites-in`` names another
-folder of suites.
+with ``--again``. ``--keep-control`` takes what passed without tensors from the last run, ``--failed`` all but the
+failures. ``--suites-in`` names another folder of suites.
 
 The exit status is 1 if a test fails that the suite does not list, or if no test was examined.
 """
@@ -46,8 +46,11 @@ def pytest_command(suite, run, copy, options):
     return [*command, "--continue-on-collection-errors", *suite.arguments, *options, *run.tests]
 
 
-def run_tests(suite, run, source, options):
-    """Return a dict from test to its last line: one that ends the process has failed, and the others run without it."""
+def run_tests(suite, run, source, options, known=()):
+    """Return a dict from test to its last line: one that ends the process has failed, and the others run without it.
+
+    Tests of `known`, lines of a run before, are left out and have the same results.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         suites.copy_files(suite, run, source, copy)
@@ -62,15 +65,14 @@ def run_tests(suite, run, source, options):
             "OUTSIDE_RESULTS": str(output),
             "OUTSIDE_DONE": str(done),
         }
-        results = {}
+        results = {line["test"]: line for line in known}
         while True:
             done.write_text(json.dumps(list(results)))
             command = pytest_command(suite, run, copy, options)
             ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
             lines = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
-            results = {line["test"]: line for line in lines} | {
-                name: line for name, line in results.items() if "crashed" in line
-            }
+            earlier = {name: line for name, line in results.items() if line in known or "crashed" in line}
+            results = {line["test"]: line for line in lines} | earlier
             unfinished = [name for name, line in results.items() if "outcome" not in line]
             for name in unfinished:
                 why = f"the process ended with status {ended.returncode}"
@@ -154,7 +156,11 @@ def measure(suite, run, source, options):
     elif run.control is not None:
         plain = run_tests(suite, suites.control_of(run), source, options.pytest)
         control = {name: line["outcome"] for name, line in plain.items()}
-    results = run_tests(suite, run, source, options.pytest)
+    known = []
+    if options.failed and kept_file(suite, run, options).exists():
+        last = json.loads(kept_file(suite, run, options).read_text())["results"]
+        known = [line for line in last.values() if line["outcome"] != "failed"]
+    results = run_tests(suite, run, source, options.pytest, known)
     versions = {name: version(name) for name in suite.versions} | {"Python": platform.python_version()}
     if options.checkout:
         versions["checkout"] = suites.revision_of(source)
@@ -165,7 +171,7 @@ def measure(suite, run, source, options):
         "commit": suites.revision_of(HERE),
         "date": started.date().isoformat(),
         "seconds": round((datetime.now(UTC) - started).total_seconds()),
-        "whole": not (options.short or options.tests or options.pytest),
+        "whole": not (options.short or options.tests or options.pytest or options.failed),
     }
     kept = kept_file(suite, run, options)
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +205,7 @@ def run_suite(suite, options):
         accepted &= report.show(f"{title} ({measured['seconds']} s)")
         if options.record:
             if not (measured["whole"] and report.examined):
-                sys.exit("outside: --record keeps complete runs: leave out --short, --tests and options of pytest")
+                sys.exit("outside: --record keeps complete runs: leave out --short, --tests, --failed and options of pytest")
             records.keep(suite.name, run.name, report, measured)
     return accepted
 
@@ -214,6 +220,7 @@ def main():
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--keep-control", action="store_true")
+    parser.add_argument("--failed", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--page", action="store_true")
     given, own = sys.argv[1:], []

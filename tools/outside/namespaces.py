@@ -85,6 +85,12 @@ class Function:
     def __reduce__(self):
         return self.original.__reduce__()
 
+    def __eq__(self, other):
+        return self.original == getattr(other, "original", other)
+
+    def __hash__(self):
+        return hash(self.original)
+
 
 class Replaced(Function):
     """Our function in tests, and NumPy's for what no tensor can be. Data of a whole file are NumPy's: ours take them."""
