@@ -286,7 +286,7 @@ def test_at_of_a_ufunc_writes_to_the_tensor():
 
 
 def test_a_method_that_ufuncs_do_not_have_is_refused():
-    with pytest.raises(TypeError, match="expected one of the methods __call__, reduce, .*, got 'mro'"):
+    with pytest.raises(TypeError, match=r"expected one of the methods __call__, reduce, .*, got 'mro'"):
         dl.zeros(2).__array_ufunc__(np.add, "mro", dl.zeros(2))
 
 

@@ -205,7 +205,9 @@ def run_suite(suite, options):
         accepted &= report.show(f"{title} ({measured['seconds']} s)")
         if options.record:
             if not (measured["whole"] and report.examined):
-                sys.exit("outside: --record keeps complete runs: leave out --short, --tests, --failed and options of pytest")
+                sys.exit(
+                    "outside: --record keeps complete runs: leave out --short, --tests, --failed and options of pytest"
+                )
             records.keep(suite.name, run.name, report, measured)
     return accepted
 

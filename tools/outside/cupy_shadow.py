@@ -5,6 +5,7 @@ The tests run each function by NumPy and by CuPy. Here the second run is NumPy's
 our function of the same name (``shadow.py``). Modules of CuPy's that need a GPU are empty; ``cupy.testing`` is its own.
 """
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import os
@@ -55,6 +56,12 @@ class Cupy(namespaces.Namespace):
     __path__ = (str(ROOT / "cupy"),)
     ndarray = numpy.ndarray
     asnumpy = staticmethod(numpy.asarray)
+
+    def __getattr__(self, name):
+        own = f"cupy.{name}" in OWN
+        if (hasattr(numpy, name) and not own) or name.startswith("__"):
+            return super().__getattr__(name)
+        return importlib.import_module(f"cupy.{name}")
 
 
 def pytest_configure(config):

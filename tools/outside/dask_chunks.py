@@ -36,7 +36,8 @@ def as_arrays(x):
         uses.add()
         return x.numpy()
     masked = isinstance(getattr(x, "_meta", None), numpy.ma.MaskedArray)
-    if isinstance(x, da.Array) and not masked and numpy.dtype(x.dtype).kind in NUMBERS:  # tensors, whatever the meta says
+    # Chunks are tensors, whatever the meta says.
+    if isinstance(x, da.Array) and not masked and numpy.dtype(x.dtype).kind in NUMBERS:
         dtype = numpy.dtype(x.dtype)
         return x.map_blocks(as_arrays, dtype=dtype, meta=numpy.empty((0,) * x.ndim, dtype))
     return x

@@ -93,7 +93,10 @@ class Function:
 
 
 class Replaced(Function):
-    """Our function in tests, and NumPy's for what no tensor can be. Data of a whole file are NumPy's: ours take them."""
+    """Our function in tests, and NumPy's for what no tensor can be.
+
+    Data of a whole file are arrays of NumPy, which ours take.
+    """
 
     def __call__(self, *args, **options):
         if not in_test() or has_others(args) or has_others(options) or asks_for_others(self.original, args, options):

@@ -42,8 +42,8 @@ def table(kept):
             classes = ", ".join(f"{number} {kind}" for kind, number in counts["classes"].items()) or "none"
             calls = f", {counts['calls']:,} calls" if "calls" in counts else ""
             lines.append(
-                f"| `{suite}`{f', {run}' if run else ''}{calls} | {versions} | {counts['passed']} | {counts['failed']} | "
-                f"{counts['skipped'] + counts['xfailed']} | {classes} | {counts['date']}, `{counts['commit']}` |"
+                f"| `{suite}`{f', {run}' if run else ''}{calls} | {versions} | {counts['passed']} | "
+                f"{counts['failed']} | {counts['skipped'] + counts['xfailed']} | {classes} | {counts['date']}, `{counts['commit']}` |"
             )
     return "".join(f"{line}\n" for line in lines)
 

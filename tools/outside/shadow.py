@@ -19,14 +19,13 @@ REFUSALS = (
 )  # fmt: skip
 # Functions without one right result: uninitialized memory, the order of what is not sorted, the sign of a vector, the
 # order of eigenvalues; those that write to an argument; those that ask for addresses, or for rules of promotion.
-LEFT_OUT = frozenset(
-    """
+_LEFT_OUT = """
     empty empty_like partition argpartition svd eig eigh eigvals qr lstsq copyto put put_along_axis putmask place
     fill_diagonal may_share_memory shares_memory byte_bounds can_cast result_type promote_types common_type
     min_scalar_type get_printoptions set_printoptions printoptions load save savez frombuffer fromfunction fromiter
     apply_along_axis piecewise from_dlpack as_strided sliding_window_view finfo iinfo set_default_dtype
-    """.split()
-)
+"""
+LEFT_OUT = frozenset(_LEFT_OUT.split())
 # Functions for which the role *replaced* is wrong too: they have another meaning here.
 OTHER_MEANING = frozenset({"get_printoptions", "set_printoptions", "printoptions"})
 differences, refused = [], Counter()
