@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that are made: sequences by exponents, windows of signals, and elements of a buffer, as in NumPy."""
 
-from math import pi
+from math import log10, pi
 
 from .._core.convert import asarray
 from .._core.default_dtype import get_default_dtype
@@ -10,7 +10,7 @@ from .._core.indexing import integer_of
 from .._core.types import as_dtype
 from . import elementwise as ops
 from .casting import astype
-from .creation import full, linspace
+from .creation import arange, full, linspace
 
 __all__ = [
     "bartlett", "blackman", "frombuffer", "geomspace", "hamming", "hanning", "logspace",
@@ -85,14 +85,28 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
         start, stop = float(start), float(stop)
     except TypeError:
         raise TypeError(f"geomspace: start and stop must be numbers, got {quoted(start)} and {quoted(stop)}") from None
-    if not start * stop > 0:
+    if not (start > 0 < stop or start < 0 > stop):
         raise ValueError(f"geomspace: start and stop must be of one sign and not 0, got {start} and {stop}")
-    result = ops.multiply(ops.pow(stop / start, linspace(0, 1, num, endpoint=endpoint, dtype="float64")), start)
+    result = _powers(stop / start, start, stop, num, endpoint)
     if num:
         result[0] = start
     if num > 1 and endpoint:
         result[-1] = stop
     return astype(result, get_default_dtype() if dtype is None else dtype)
+
+
+def _powers(ratio, start, stop, num, endpoint):
+    """The numbers from `start` to `stop` with one quotient of neighbours."""
+    steps = num - 1 if endpoint else num
+    if not 1e-300 < ratio < 1e300:  # logarithms, as the quotient may be infinite or 0
+        exponents = linspace(log10(abs(start)), log10(abs(stop)), num, endpoint=endpoint, dtype="float64")
+        return ops.copysign(ops.pow(10.0, exponents), start)
+    if steps > 0:
+        step = ratio ** (1 / steps)
+        step += (ratio / step ** (steps - 1) - step) / steps  # the root of the rounded 1 / steps is not exact
+        if step**steps == ratio:  # the powers of an exact root, as 2 or 10, are exact
+            return ops.multiply(ops.pow(step, arange(num, dtype="float64")), start)
+    return ops.multiply(ops.pow(ratio, linspace(0, 1, num, endpoint=endpoint, dtype="float64")), start)
 
 
 def _window(m, terms, func):
