@@ -196,7 +196,7 @@ READONLY = dl.broadcast_to(dl.asarray(1.0), (2,))
          "einsum: int4 has no arithmetic"),
         (lambda: dl.einsum(("ij",), A), TypeError, "einsum: subscripts must be a string, got tuple"),
         (lambda: dl.einsum("ij", A, optimize="best"), ValueError,
-         "einsum: optimize must be True, False, 'greedy' or a path, got 'best'"),
+         "einsum: optimize must be True, False, 'greedy', 'optimal' or a path, got 'best'"),
         (lambda: dl.einsum("ij,jk", A, B, optimize=[(0, 2)]), ValueError,
          "einsum: the path has (0, 2), but there are 2 operands at this step"),
         (lambda: dl.einsum("ij,jk", A, B, optimize=[(0, 0)]), ValueError,
@@ -306,3 +306,9 @@ def test_products_of_complex_vectors_are_not_conjugated():
     assert dl.einsum("ij,ij->", a, a).item() == (1 + 2j) ** 2 - 9 + 4 + (1 - 1j) ** 2
     out = dl.zeros(2, dtype=a.dtype)
     assert dl.einsum("ij,ij->j", a, dl.ones((2, 2)), out=out).tolist() == [3 + 2j, 1 + 2j]
+
+
+def test_the_names_of_numpys_orders_are_taken():
+    a = dl.asarray([[1.0, 2.0], [3.0, 4.0]])
+    results = [dl.einsum("ij,jk,kl->il", a, a, a, optimize=name).tolist() for name in (True, "greedy", "optimal")]
+    assert results == [[[37.0, 54.0], [81.0, 118.0]]] * 3

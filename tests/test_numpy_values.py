@@ -152,3 +152,46 @@ def test_activations_are_torchs(name):
     special = np.array([-1000, -2.5, -0.0, 3, 1000, np.inf, -np.inf, np.nan])
     same(getattr(dl, name)(special), getattr(torch, name)(torch.from_numpy(special)))
     same(dl.softplus(special), torch.nn.functional.softplus(torch.from_numpy(special)))
+
+
+@pytest.mark.parametrize("axis", range(-4, 4))
+@pytest.mark.parametrize("function", [dl.partition, dl.argpartition])
+def test_no_element_is_partitioned_at_any_place(function, axis):
+    made = function(dl.zeros((3, 2, 1, 0)), 0, axis=axis)
+    assert made.shape == (3, 2, 1, 0)
+    with pytest.raises(ValueError, match="kth must be a place of 3 elements, got 3"):
+        function(dl.zeros(3), 3)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [(np.array([1, 2, 3], np.uint8), 1000), (np.array([3], np.float32), 1.5), (1, 2.5), ([1, 2, 3], 2)],
+    ids=str,
+)
+def test_a_python_number_among_choices_takes_the_dtype_of_the_arrays(choices):
+    if choices[-1] == 1000:
+        choices = (choices[0], 100)
+    made = dl.choose(dl.asarray([1, 0, 1]), [dl.asarray(x) if isinstance(x, np.ndarray) else x for x in choices])
+    expected = np.choose(np.array([1, 0, 1]), choices)
+    assert made.tolist() == expected.tolist()
+    if isinstance(choices[0], np.ndarray):
+        assert str(made.dtype) == expected.dtype.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((1, 1e6, 7), [10.0**k for k in range(7)]), ((1, 2**20, 21), [2.0**k for k in range(21)]),
+        ((1e-3, 1e3, 7), [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]), ((-3, -48, 5), [-3.0, -6.0, -12.0, -24.0, -48.0]),
+        ((5, 5, 3), [5.0, 5.0, 5.0]), ((2, 9, 1), [2.0]), ((2, 9, 0), []),
+    ],
+)  # fmt: skip
+def test_geometric_sequences_of_exact_ratios_are_exact(arguments, expected):
+    assert dl.geomspace(*arguments, dtype="float64").tolist() == pytest.approx(expected, rel=3e-16, abs=0)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(1e-308, 1e308, 5), (-1e308, -1e-308, 5), (5, 1e-320, 4), (1e-200, 1e-190, 3), (1, 1e305, 4)], ids=str
+)
+def test_geometric_sequences_over_the_whole_range_are_finite(arguments):
+    np.testing.assert_allclose(dl.geomspace(*arguments, dtype="float64").numpy(), np.geomspace(*arguments), rtol=1e-12)

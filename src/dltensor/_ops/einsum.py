@@ -182,12 +182,12 @@ def _cheapest(parts, output, extents):
 
 def _path(optimize, count):
     """The path that is given, as a list of tuples of positions; None for the greedy one."""
-    if optimize is True or optimize == "greedy":
+    if optimize is True or (isinstance(optimize, str) and optimize in ("greedy", "optimal")):
         return None
     if optimize is False:
         return [(0, 1)] + [(0, left - 1) for left in range(count - 1, 1, -1)]
     if not isinstance(optimize, (list, tuple)):
-        raise ValueError(f"einsum: optimize must be True, False, 'greedy' or a path, got {quoted(optimize)}")
+        raise ValueError(f"einsum: optimize must be True, False, 'greedy', 'optimal' or a path, got {quoted(optimize)}")
     steps = optimize[1:] if optimize and optimize[0] == "einsum_path" else optimize
     left = count
     for step in steps:
@@ -289,8 +289,8 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
         Tensors, or any objects that support DLPack. Their dtypes are promoted. Extents of 1 broadcast.
     out : array_like, optional
         Writable tensor of the shape and dtype of the result; overwritten and returned.
-    optimize : bool, {"greedy"} or contraction path, default True
-        Order of the products. True and "greedy" multiply the pair first that frees the most elements, False the first
+    optimize : bool, {"greedy", "optimal"} or contraction path, default True
+        Order of the products. True and both names multiply the pair first that frees the most elements, False the first
         with the second and so on. A path is a list of tuples of positions, as ``numpy.einsum_path`` and opt_einsum
         return it.
 

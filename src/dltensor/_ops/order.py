@@ -271,7 +271,7 @@ def _checked_places(x, kth, axis, func):
     x, places = asarray(x), sequence_of(kth, "kth", func)
     size = x.shape[axis_of(axis, x.ndim, func)]
     for place in [kth] if places is None else places:
-        if not -size <= integer_of(place, "kth", func) < size:
+        if not -size <= integer_of(place, "kth", func) < size and x.size:  # in no element every place is one
             raise ValueError(f"{func}: kth must be a place of {size} elements, got {place}")
     return x
 
