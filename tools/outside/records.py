@@ -41,9 +41,11 @@ def table(kept):
             versions = ", ".join(f"{name} {number}" for name, number in counts["versions"].items())
             classes = ", ".join(f"{number} {kind}" for kind, number in counts["classes"].items()) or "none"
             calls = f", {counts['calls']:,} calls" if "calls" in counts else ""
+            title = f"`{suite}`{f', {run}' if run else ''}{calls}"
+            skipped = counts["skipped"] + counts["xfailed"]
             lines.append(
-                f"| `{suite}`{f', {run}' if run else ''}{calls} | {versions} | {counts['passed']} | "
-                f"{counts['failed']} | {counts['skipped'] + counts['xfailed']} | {classes} | {counts['date']}, `{counts['commit']}` |"
+                f"| {title} | {versions} | {counts['passed']} | {counts['failed']} | {skipped} | {classes} | "
+                f"{counts['date']}, `{counts['commit']}` |"
             )
     return "".join(f"{line}\n" for line in lines)
 
