@@ -485,3 +485,13 @@ def test_any_integers(values, data):
 def test_a_broadcast_line_whose_keys_no_memory_holds_is_refused(call, dtype, n):
     with pytest.raises((MemoryError, ValueError), match=r"allocat|memory|takes more than 2\^63 - 1 bytes"):
         call(dl.broadcast_to(dl.asarray([1], dtype=dtype), (n,)))
+
+
+@pytest.mark.parametrize("function", [dl.sort, dl.argsort])
+def test_names_of_numpys_algorithms_are_taken(function):
+    x = dl.asarray([3, 1, 2, 1])
+    for kind in (None, "quicksort", "heapsort", "mergesort", "stable", "quick"):
+        assert function(x, kind=kind).tolist() == function(x).tolist()
+    for kind in ("radix", "", 1):
+        with pytest.raises(ValueError, match=r"sort: kind must be 'quicksort', .*, got "):
+            function(x, kind=kind)

@@ -161,7 +161,14 @@ cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, 
     return deliver(output, target, out, func)
 
 
-def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
+cdef int _check_kind(object kind, str func) except -1:
+    """Check the name of an algorithm of NumPy's, which tells it by the first letter: q, h, m or s."""
+    if kind is not None and not (isinstance(kind, str) and kind[:1].lower() in ("q", "h", "m", "s")):
+        raise ValueError(f"{func}: kind must be 'quicksort', 'heapsort', 'mergesort' or 'stable', got {quoted(kind)}")
+    return 0
+
+
+def sort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None):
     """Return the elements sorted along an axis.
 
     Parameters
@@ -174,6 +181,8 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
         Sort from the greatest to the least; equal elements keep their order.
     stable : bool, default True
         Accepted and not needed: every sort is stable.
+    kind : str, optional
+        The name of an algorithm of NumPy's, accepted and not needed.
     out : array_like, optional
         Writable tensor of the shape of `x` and its dtype, or one that holds it; overwritten and returned. It may be
         `x`.
@@ -190,7 +199,7 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     IndexError
         `axis` is out of range.
     ValueError
-        `out` has another shape or is read-only.
+        `kind` is no name of an algorithm, or `out` has another shape or is read-only.
     DeviceError
         `x` is neither on the host nor on a CUDA device. `out` is on another device.
 
@@ -204,6 +213,7 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     Tensor([2.5, 1.5, nan], shape=(3,), device=cpu, dtype=float32)
     """
     cdef Tensor t = computed_tensor(x, "sort")
+    _check_kind(kind, "sort")
     if is_narrow_float(find_type(t.impl.dl.dtype)):
         elements = sort(_with_order(t, "sort"), axis, descending=descending)
         return written(astype(elements, t.dtype), out, "sort")
@@ -211,7 +221,7 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     return _run(t, _axis(axis, t.impl.dl.ndim, "sort"), bool(descending), False, out, "sort")
 
 
-def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
+def argsort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None):
     """Return the indices that sort the elements along an axis.
 
     Parameters
@@ -234,6 +244,7 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, out=None):
     Tensor([1, 3, 2, 0], shape=(4,), device=cpu, dtype=int64)
     """
     cdef Tensor t = _with_order(computed_tensor(x, "argsort"), "argsort")
+    _check_kind(kind, "argsort")
     return _run(t, _axis(axis, t.impl.dl.ndim, "argsort"), bool(descending), True, out, "argsort")
 
 
