@@ -176,6 +176,8 @@ def test_a_python_number_among_choices_takes_the_dtype_of_the_arrays(choices):
     assert made.tolist() == expected.tolist()
     if isinstance(choices[0], np.ndarray):
         assert str(made.dtype) == expected.dtype.name
+    with pytest.raises(OverflowError, match="1000 is outside uint8"):
+        dl.choose([1], [dl.asarray([1], dtype="uint8"), 1000])
 
 
 @pytest.mark.parametrize(

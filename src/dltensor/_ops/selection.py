@@ -277,9 +277,10 @@ def choose(index, /, choices, out=None, mode="raise"):
             raise ValueError(f"choose: index must be from 0 to {count - 1}; give mode='wrap' or 'clip'")
     else:
         at = ops.remainder(at, count) if mode == "wrap" else ops.clip(at, 0, count - 1)
-    numbers = [type(item) in (bool, int, float, complex) for item in items or arrays]
-    weak = [item if number else one for item, number, one in zip(items or arrays, numbers, arrays, strict=True)]
-    dtype = result_type(*(arrays if all(numbers) else weak))
+    plain = (bool, int, float, complex)
+    weak = [item if type(item) in plain else one for item, one in zip(items or arrays, arrays, strict=True)]
+    dtype = result_type(*(arrays if all(type(item) in plain for item in weak) else weak))
+    arrays = [asarray(x, dtype=dtype, device=at.device) if type(x) in plain else x for x in weak]
     at, *arrays = broadcast_arrays(at, *arrays)
     rows = stack([astype(one, dtype, copy=False) for one in arrays])
     return written(take_along_axis(rows, expand_dims(at, 0), axis=0)[0], out, "choose")
