@@ -103,6 +103,15 @@ struct ResultRun {
   int64_t index_step;
 };
 
+// Returns whether elements are used where they lie.
+bool is_direct(const ReducePass& pass, int64_t step);
+// n elements from `from` on, `step` apart, contiguous and in the pass's type; masked ones as `blank`. Of sums of products, these
+// and their rests. What needs nothing stays, and no stage either, which may then be null.
+const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
+                   int64_t blank_step, Stage* stage);
+// The place of element `index` of the reduced axes but the last `inner` ones.
+Place place_of(const Axis* axes, int ndim, int64_t index);
+
 // Elements of one result in order, as contiguous runs of `pass.type`: work(context, run, n, index of the first). Of sums of
 // products with rests these follow as a run with the same index.
 typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t first);
