@@ -4,6 +4,7 @@
 import itertools
 import json
 import math
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -135,6 +136,74 @@ def test_blocks_of_every_form_are_those_of_composed_functions(name, rule, level)
                 )
             tested += 1
     assert tested >= 15
+
+
+def halfway_numbers(name, scales):
+    """For each scale a row of its largest number and of all numbers beside those half way between two elements."""
+    if name in twin.FLOATS:
+        elements = np.asarray(
+            [float(twin.magnitude(code, name)) for code in range(twin.FLOATS[name][3] + 1)], np.float32
+        )
+    else:
+        elements = np.arange(2 ** (twin.INTEGERS[name] - 1), dtype=np.float32)
+    near = (scales[:, None] * ((elements[1:] + elements[:-1]) / 2)).astype(np.float32)
+    for _ in range(2):
+        near = np.concatenate([near, np.nextafter(near, np.float32(0)), np.nextafter(near, np.float32(np.inf))], axis=1)
+    signs = np.where(np.arange(near.shape[1]) % 2, -1, 1).astype(np.float32)
+    return np.concatenate([scales[:, None] * elements[-1], near * signs], axis=1)
+
+
+@pytest.mark.parametrize("name", ["int8", "int4", "int2", *twin.FLOATS])
+def test_codes_change_at_the_quotients_of_a_division(name, level):
+    rng = np.random.default_rng(4)
+    scales = (1 + rng.random(1000, dtype=np.float32)) * np.exp2(rng.integers(-58, 60, 1000)).astype(np.float32)
+    x = dl.asarray(halfway_numbers(name, scales))
+    q = dl.quantize(x, name, block=(1, -1))
+    values, scale, _ = composed(x, name, "floor", (1, -1))
+    assert same(q.scale, scale)
+    assert same(q.values, values)
+
+
+def rounded(number):
+    """Round a positive rational to 24 bits, half to even."""
+    exponent = number.numerator.bit_length() - number.denominator.bit_length() - 24
+    exponent += number >= Fraction(2) ** (exponent + 24)
+    return round(number / Fraction(2) ** exponent) * Fraction(2) ** exponent
+
+
+def test_corrected_quotients_have_the_codes_of_a_division():
+    # codes.cc computes q + (x - q d) y with q = x y and y = 1 / d, each rounded. Before its last rounding it differs
+    # from x / d by less than 2**-22 units of the last place. So it can be on another side of t, half way between two
+    # elements, only where x = d t + r with an integer r that is as near to half a unit of t, which few d have. t is a
+    # power of two times an odd number below 256.
+    tried = 0
+    for t in range(1, 256, 2):
+        unit = 1 << (t.bit_length() - 1)
+        for r, away in itertools.product(range(max(unit // 2 - 1, 0), unit + 1), range(-12, 13)):
+            d = r * (1 << 24) // unit + away
+            for p in (d * t + r, d * t - r):
+                extra = max(p.bit_length() - 24, 0)
+                if not 1 << 23 <= d < 1 << 24 or p % (1 << extra):
+                    continue
+                x, y = Fraction(p), rounded(Fraction(1, d))
+                q, quotient = rounded(x * y), rounded(x / d)
+                rest = x - q * d
+                rest = rounded(abs(rest)) * (1 if rest > 0 else -1) if rest else rest
+                corrected = rounded(q + rest * y)
+                assert (corrected < t, corrected > t) == (quotient < t, quotient > t), (t, d, p)
+                tried += 1
+    assert tried > 2000
+
+
+@pytest.mark.parametrize("exponent", [-149, -127, -100, -63, -60, -59, 90, 99, 100, 101, 125, 127])
+def test_scales_of_any_magnitude(exponent, level):
+    x = (np.random.default_rng(5).random((16, 40), dtype=np.float32) - np.float32(0.5)) * np.float32(2.0**exponent)
+    for name in ("int8", "int4", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "nvfp4"):
+        block = 8 if name == "nvfp4" else (1, -1)
+        q, (values, scale, second) = dl.quantize(x, name, block=block), composed(dl.asarray(x), name, "floor", block)
+        assert same(q.values, values)
+        assert same(q.scale, scale)
+        assert (second is None) == (q.scale2 is None)
 
 
 def test_threads_do_not_change_bytes():

@@ -20,6 +20,7 @@ namespace dlt {
 namespace {
 
 constexpr int64_t part_elements = 2048;
+constexpr int64_t least_decoded_block = 16;  // of codes of 8 bits; shorter ones are converted first
 constexpr int64_t task_elements = 1 << 16;  // of the parts of a line that one task has
 constexpr int64_t shared_from = 1 << 18;  // elements from which threads are used
 constexpr int64_t streamed_from = int64_t(16) << 20;  // bytes of output that are stored past the caches
@@ -71,7 +72,8 @@ void Dequantizer::convert_part(float* y, int64_t line, int64_t first, int64_t n,
     const auto* packed = static_cast<const uint8_t*>(values.data) + at / 2;
     loops.quantize->look_up(y, packed, table, each, blocks, block > part_elements ? n : block);
     done = 1;
-  } else if (const auto decode = loops.quantize->decode[type]; decode != nullptr && layout.operands > 0 && !subtracts) {
+  } else if (const auto decode = loops.quantize->decode[type];
+             decode != nullptr && layout.operands > 0 && !subtracts && block >= least_decoded_block) {
     const float* each = numbers[0] + layout.row_of(0, line) * layout.of[0].count[last] + first / block;
     const int64_t blocks = block > part_elements ? 1 : n / block;
     decode(y, static_cast<const uint8_t*>(values.data) + at, each, blocks, n / blocks);

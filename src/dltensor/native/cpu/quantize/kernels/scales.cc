@@ -13,23 +13,40 @@ using Magnitudes = pack<int32_t>::type;
 constexpr int lanes = pack<int32_t>::lanes;
 
 DLT_FN Magnitudes larger(Magnitudes a, Magnitudes b) { return a > b ? a : b; }
+DLT_FN Magnitudes magnitudes_of(const float* x) { return load<int32_t>(reinterpret_cast<const char*>(x)) & 0x7fffffff; }
+
+// The larger ones of pairs of lanes that differ by bit By: of a in the lanes without that bit, of b in those with it.
+template <int By, int... I>
+DLT_FN Magnitudes merged(Magnitudes a, Magnitudes b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return larger(__builtin_shufflevector(a, b, ((I & By) != 0 ? I + n : I)...),
+                __builtin_shufflevector(a, b, ((I & By) != 0 ? (I ^ By) + n : I ^ By)...));
+}
+// The largest magnitudes of 2 * By blocks, each in the lanes whose number has the same bits up to By.
 template <int By>
-DLT_FN Magnitudes largest_lane(Magnitudes most) {
-  most = larger(most, exchanged<int32_t, By>(most));
-  if constexpr (By > 1) return largest_lane<By / 2>(most);
-  else return most;
+DLT_FN Magnitudes largest_of_blocks(const float* x, int64_t block) {
+  if constexpr (By == 0) {
+    Magnitudes most = magnitudes_of(x);
+    for (int64_t i = lanes; i < block; i += lanes) most = larger(most, magnitudes_of(x + i));
+    return most;
+  } else {
+    const Magnitudes first = largest_of_blocks<By / 2>(x, block);
+    return merged<By>(first, largest_of_blocks<By / 2>(x + By * block, block), std::make_integer_sequence<int, lanes>());
+  }
 }
 
 DLT_FN uint32_t largest_of(const float* x, int64_t n) {
   Magnitudes most{};
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) most = larger(most, load<int32_t>(reinterpret_cast<const char*>(x + i)) & 0x7fffffff);
-  uint32_t found = uint32_t(largest_lane<lanes / 2>(most)[0]);
+  for (; i + lanes <= n; i += lanes) most = larger(most, magnitudes_of(x + i));
+  int32_t found = 0;
+#pragma GCC unroll 16
+  for (int k = 0; k < lanes; ++k) found = most[k] > found ? most[k] : found;
   for (; i < n; ++i) {
-    const uint32_t magnitude = magnitude_bits(read_at<float>(x, i));
+    const int32_t magnitude = int32_t(magnitude_bits(read_at<float>(x, i)));
     found = magnitude > found ? magnitude : found;
   }
-  return found;
+  return uint32_t(found);
 }
 
 void largest(uint32_t* out, const float* x, int64_t blocks, int64_t block) {
@@ -41,7 +58,13 @@ void largest(uint32_t* out, const float* x, int64_t blocks, int64_t block) {
     }
     return;
   }
-  for (int64_t i = 0; i < blocks; ++i) {
+  int64_t i = 0;
+  for (; block % lanes == 0 && i + lanes <= blocks; i += lanes) {
+    auto* const to = reinterpret_cast<char*>(out + i);
+    const Magnitudes most = larger(load<int32_t>(to), largest_of_blocks<lanes / 2>(x + i * block, block));
+    *reinterpret_cast<pack<int32_t>::loose*>(to) = most;
+  }
+  for (; i < blocks; ++i) {
     const uint32_t most = largest_of(x + i * block, block);
     out[i] = most > out[i] ? most : out[i];
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The complete tables of loops of this level.
 #include "native/cpu/copy/kernels.h"
+#include "native/cpu/copy/kernels/narrow.h"
 #include "native/cpu/elementwise/kernels.h"
 #include "native/cpu/index/kernels.h"
 #include "native/cpu/linalg/kernels.h"
@@ -55,6 +56,7 @@ void fill_table(Kernels* kernels) {
   fill_scales(&quantize);
   fill_blocks(&quantize);
   fill_codes(&quantize);
+  fill_decode(&quantize);
   fill_random(&random);
   fill_samples(&random);
   DLT_LOWEST_LEVEL::fill_reduction_states(&reduce);
