@@ -29,6 +29,7 @@ void fill_table(Kernels* kernels) {
   static SortKernels sort;
   fill_casts(&copy);
   fill_small_casts(&copy);
+  fill_narrow_casts(&copy);
   DLT_LOWEST_LEVEL::fill_rare_casts(&copy);
   fill_moves(&copy);
   fill_packed(&copy);
