@@ -93,9 +93,9 @@ inline constexpr int factored_types = 4;  // float32, float64, complex64, comple
 struct ByteProducts {
   int unit, element_bytes, columns;  // unit 0: the processor lacks the instruction
   bool offset;  // elements of a are 128 more where they have a sign, and those of b have one
-  // `depth` units by at most `columns` columns; what is missing is 0. Strides in bytes.
-  void (*pack)(void* panel, const uint8_t* b, int64_t row, int64_t column, int64_t depth, int64_t columns, bool is_signed);
-  void (*pack_row)(void* out, const uint8_t* a, int64_t column, int64_t depth, bool is_signed);
+  // `depth` rows of at most `columns` contiguous bytes, `row` bytes apart; what is missing is 0.
+  void (*pack)(void* panel, const uint8_t* b, int64_t row, int64_t depth, int64_t columns, bool is_signed);
+  void (*pack_row)(void* out, const uint8_t* a, int64_t depth, bool is_signed);
   // c (rows x columns of a panel) = start + a @ panel, of each column; null adds to c. a_row in bytes, c_row in elements.
   void (*multiply)(int32_t* c, int64_t c_row, const void* a, int64_t a_row, const void* panel, const int32_t* start,
                    int64_t rows, int64_t units);

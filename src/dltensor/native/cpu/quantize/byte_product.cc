@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "native/cpu/copy/kernels.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
@@ -17,6 +18,9 @@ namespace {
 constexpr int64_t panel_part_bytes = 32 << 10;
 constexpr int64_t rows_of_piece = 96;
 
+// Where elements of a row lie apart, so many rows are brought together, and so much of the depth at a time.
+constexpr int64_t rows_together = 64, depth_together = 256;
+
 struct BytePanels {
   const Product& p;
   const ByteProducts& loops;
@@ -27,27 +31,55 @@ struct BytePanels {
 
   int64_t panel_count() const { return ceil_divide(p.c.columns, loops.columns); }
   void pack_panel(int64_t index) const;
-  void pack_row(int64_t index) const {
-    const Matrix& a = p.a;
-    loops.pack_row(rows + index * a_row, reinterpret_cast<const uint8_t*>(a.data + index * a.row), a.column, a.columns,
-                   a_signed);
-  }
+  void pack_rows(int64_t index) const;
   void multiply_piece(int64_t index) const;
 };
+
+// Part of a matrix of bytes as contiguous rows, `step` bytes apart.
+void bring_together(uint8_t* to, int64_t step, const Matrix& from) {
+  kernels().copy->moves[0](reinterpret_cast<char*>(to), step, 1, from.data, from.row, from.column, from.rows, from.columns);
+}
+
+void BytePanels::pack_rows(int64_t index) const {
+  const int64_t first = index * rows_together, count = smaller(rows_together, p.a.rows - first);
+  char* const out = rows + first * a_row;
+  alignas(64) uint8_t together[rows_together * depth_together];
+  for (int64_t k = 0; k < p.a.columns; k += depth_together) {
+    const int64_t depth = p.a.column == 1 ? p.a.columns : smaller(depth_together, p.a.columns - k);
+    const Matrix part = p.a.part(first, k, count, depth);
+    if (p.a.column != 1) bring_together(together, depth_together, part);
+    for (int64_t r = 0; r < count; ++r)
+      loops.pack_row(
+          out + r * a_row + k * loops.element_bytes,
+          p.a.column == 1 ? reinterpret_cast<const uint8_t*>(part.data + r * part.row) : together + r * depth_together, depth,
+          a_signed);
+    if (p.a.column == 1) return;
+  }
+}
 
 // A panel, and what its sums begin with: 128 times the sum of each column less where elements of a are 128 more.
 void BytePanels::pack_panel(int64_t index) const {
   const int64_t first = index * loops.columns, columns = smaller(loops.columns, p.c.columns - first);
   char* const panel = panels + index * panel_bytes;
-  const auto* from = reinterpret_cast<const uint8_t*>(p.b.data + first * p.b.column);
-  loops.pack(panel, from, p.b.row, p.b.column, p.b.rows, columns, b_signed);
+  const int64_t step = panel_bytes / units;
+  const Matrix b = p.b.part(0, first, p.b.rows, columns);
+  alignas(64) uint8_t together[depth_together * 64];
+  if (b.column == 1 || columns == 1) {
+    loops.pack(panel, reinterpret_cast<const uint8_t*>(b.data), b.row, b.rows, columns, b_signed);
+  } else {
+    for (int64_t k = 0; k < b.rows; k += depth_together) {
+      const Matrix part = b.part(k, 0, smaller(depth_together, b.rows - k), columns);
+      bring_together(together, columns, part);
+      loops.pack(panel + k / loops.unit * step, together, columns, part.rows, columns, b_signed);
+    }
+  }
   int32_t* const start = starts + first;
   memset(start, 0, size_t(loops.columns) * sizeof *start);
   if (!loops.offset || !a_signed) return;
   // The sums of columns are the product with a row of ones.
   uint8_t ones[1024];
   memset(ones, 1, sizeof ones);
-  const int64_t most = int64_t(sizeof ones) / loops.unit, step = panel_bytes / units;
+  const int64_t most = int64_t(sizeof ones) / loops.unit;
   for (int64_t k = 0; k < units; k += most)
     loops.multiply(start, 0, ones, 0, panel + k * step, nullptr, 1, smaller(most, units - k));
   for (int64_t j = 0; j < loops.columns; ++j) start[j] = int32_t(0 - uint32_t(start[j]) * 128);
@@ -90,7 +122,7 @@ Status multiply_bytes(const Product& p) noexcept {
   all.starts = reinterpret_cast<int32_t*>(all.panels + panels_bytes);
   const bool shared = p.work() >= shared_work;
   parallel_if(shared, panels, [&](int64_t i) { all.pack_panel(i); });
-  parallel_if(shared, p.c.rows, [&](int64_t i) { all.pack_row(i); });
+  parallel_if(shared, ceil_divide(p.c.rows, rows_together), [&](int64_t i) { all.pack_rows(i); });
   parallel_if(shared, panels * ceil_divide(p.c.rows, rows_of_piece), [&](int64_t i) { all.multiply_piece(i); });
   return success;
 }
