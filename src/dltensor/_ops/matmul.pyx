@@ -5,8 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
-                             broadcast_shapes, computed_types, environment, find_type, type_table,
-                             type_uint8)
+                             broadcast_shapes, computed_types, environment, find_type, type_table)
 from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, common_device, hold_without_gil,
                          kind_order, own_operands, promote_operands, read_operands, read_tensor)
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
@@ -23,13 +22,11 @@ from .._core.once import Once
 from .._core.optional_libraries import choose_library, load_openblas
 from .casting import astype
 
-cdef extern from "native/cpu/runtime/dtype.h" namespace "dlt" nogil:
-    int type_int8, type_int32
-
 cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
     bint use_blas "dlt::set_blas"(const char*)
     bint has_blas()
+    bint multiplies_converted(int type, int a_type, int b_type)
     const int64_t least_blas_work
 
 cdef enum:
@@ -151,7 +148,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     engine = engine_at(device, &launch, func)
     if work >= least_blas_work and launch.stream == NULL:
         _find_blas(func)
-    _check_reproducible(launch, work, left.type, func)
+    _check_reproducible(launch, work, out.type, func)
     _owners = None
     if work >= KEEP_GIL_WORK:
         _owners = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
@@ -201,8 +198,9 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     out : array_like, optional
         Writable tensor of the shape and dtype of the result; overwritten and returned.
     dtype : dtype_like, optional
-        Dtype that both operands are converted to first, of their kind or a higher one. The product of int8 and uint8 as
-        int32 converts nothing in memory and is exact below 2**31.
+        Dtype that both operands are converted to first, of their kind or a higher one. On the CPU, int8 and uint8 as
+        int32, and what has 8 or 16 bits as float32, is converted in registers or part by part, not in memory. The
+        product in int32 is exact below 2**31.
 
     Returns
     -------
@@ -251,7 +249,7 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
-    if wanted == type_int32 and device.device_type == kDLCPU and _are_bytes(operands):
+    if device.device_type == kDLCPU and multiplies_converted(wanted, operands[0].type, operands[1].type):
         row = wanted
     else:
         row = _convert_factors(operands, used, 3 if out is not None else 2, owners, wanted)
@@ -312,12 +310,6 @@ cdef int _read_product_type(object dtype) except -1:
     if row < 0 or row >= computed_types or kind_order(row) == 0:
         raise TypeError(f"matmul: dtype must be an integer, float or complex one with arithmetic, got {quoted(dtype)}")
     return row
-
-
-cdef bint _are_bytes(const Operand* operands) noexcept:
-    """Test whether both operands are int8 or uint8, whose products need no conversion to int32."""
-    return ((operands[0].type == type_int8 or operands[0].type == type_uint8) and
-            (operands[1].type == type_int8 or operands[1].type == type_uint8))
 
 
 cdef int _convert_factors(Operand* operands, PyObject** used, int count, list owners, int wanted) except -1:

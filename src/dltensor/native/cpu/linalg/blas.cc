@@ -136,7 +136,7 @@ bool prefers_blas(const Product& p) noexcept {
 
 bool multiply_blas(const Product& p) noexcept {
   const Blas* blas = in_use.load(std::memory_order_acquire);
-  if (blas == nullptr || p.operand_type != p.type) return false;
+  if (blas == nullptr || p.a_type != p.type || p.b_type != p.type) return false;
   const int64_t threads = num_threads();
   Shares shares{blas, &p, 0, p.c.rows >= p.c.columns};
   const int64_t extent = shares.by_rows ? p.c.rows : p.c.columns;

@@ -87,7 +87,7 @@ const FactorLoops& loops() {
 template <class T>
 Status multiply(Part<T> c, Part<T> a, Part<T> b, bool add = true) {
   constexpr int type = kind_of<T>::type;
-  Product p{kernels().linalg->products[type], type, type, int64_t(sizeof(T)), c.bytes(), a.bytes(), b.bytes()};
+  Product p{kernels().linalg->products[type], type, type, type, int64_t(sizeof(T)), c.bytes(), a.bytes(), b.bytes()};
   p.add = add;
   if (!add && a.columns == 0)
     for (int64_t i = 0; i < c.rows; ++i) std::fill_n(c[i], c.columns, T{});

@@ -49,46 +49,44 @@ Status multiply_copies(const Product& p, bool* done) {
   BlockRef memory;
   DLT_TRY(allocate(size_t(size_a + size_b), &memory));
   Product q = p;
-  q.operand_type = p.type;
+  q.a_type = q.b_type = p.type;
   q.a = {static_cast<char*>(memory.block->data), p.a.rows, p.a.columns, p.a.columns * p.width, p.width};
   q.b = {q.a.data + size_a, p.b.rows, p.b.columns, p.b.columns * p.width, p.width};
-  Status status = pack(p.a, p.operand_type, q.a.data, p.type);
-  if (status.ok()) status = pack(p.b, p.operand_type, q.b.data, p.type);
+  Status status = pack(p.a, p.a_type, q.a.data, p.type);
+  if (status.ok()) status = pack(p.b, p.b_type, q.b.data, p.type);
   *done = status.ok() && multiply_blas(q);
   return status;
 }
 
 // Writes a small matrix to contiguous rows of the dtype that is summed in.
-void pack_small(const Product& p, const Matrix& m, char* out) {
+void pack_small(const Product& p, const Matrix& m, int type, char* out) {
   const CopyKernels& loops = *kernels().copy;
-  const int64_t bytes = type_table[p.operand_type].bytes, row = m.columns * bytes;
+  const int64_t bytes = type_table[type].bytes, row = m.columns * bytes;
   const move_t move = loops.moves[width_index(bytes)];
-  if (p.operand_type == p.type) return move(out, row, bytes, m.data, m.row, m.column, m.rows, m.columns);
+  if (type == p.type) return move(out, row, bytes, m.data, m.row, m.column, m.rows, m.columns);
   alignas(64) char narrow[most_b_bytes];
   const bool is_contiguous = (m.column == bytes || m.columns == 1) && (m.row == row || m.rows == 1);
   if (!is_contiguous) move(narrow, row, bytes, m.data, m.row, m.column, m.rows, m.columns);
-  loops.casts[0][p.operand_type][p.type](out, is_contiguous ? m.data : narrow, nullptr, nullptr, m.rows * m.columns, 0);
+  loops.casts[0][type][p.type](out, is_contiguous ? m.data : narrow, nullptr, nullptr, m.rows * m.columns, 0);
 }
 
 // Computes a small product whose operands the kernel cannot read in place. Returns false where they are too large, or their
 // conversion is no single loop.
 bool multiply_packed(const Product& p) {
-  const bool same_type = p.operand_type == p.type;
+  const auto is_packed = [&](int type) { return type == p.type || kernels().copy->casts[0][type][p.type] != nullptr; };
+  const bool packs_a = p.a_type != p.type;
   const int64_t depth = p.a.columns, size_a = p.c.rows * depth * p.width, size_b = depth * p.c.columns * p.width;
-  if (size_b > most_b_bytes) return false;
-  alignas(64) char b[most_b_bytes];
-  if (same_type) {
-    pack_small(p, p.b, b);
-    p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, b, p.c.columns * p.width, p.c.rows, p.c.columns, depth, true);
-    return true;
-  }
-  if (size_a > most_b_bytes || kernels().copy->casts[0][p.operand_type][p.type] == nullptr) return false;
-  alignas(64) char a[most_b_bytes];
-  pack_small(p, p.a, a);
-  pack_small(p, p.b, b);
-  p.kernel(p.c.data, p.c.row, a, depth * p.width, p.width, b, p.c.columns * p.width, p.c.rows, p.c.columns, depth, true);
+  if (size_b > most_b_bytes || (packs_a && size_a > most_b_bytes) || !is_packed(p.a_type) || !is_packed(p.b_type)) return false;
+  alignas(64) char a[most_b_bytes], b[most_b_bytes];
+  if (packs_a) pack_small(p, p.a, p.a_type, a);
+  pack_small(p, p.b, p.b_type, b);
+  if (packs_a)
+    p.kernel(p.c.data, p.c.row, a, depth * p.width, p.width, b, p.c.columns * p.width, p.c.rows, p.c.columns, depth, true);
+  else p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, b, p.c.columns * p.width, p.c.rows, p.c.columns, depth, true);
   return true;
 }
+
+bool are_bytes(const Product& p) { return p.type == type_int32 && p.a_type != type_int32; }
 
 // c = a @ b
 Status multiply(const Product& p) {
@@ -98,10 +96,10 @@ Status multiply(const Product& p) {
     for (int64_t r = 0; r < p.c.rows; ++r) memset(p.c.data + r * p.c.row, 0, size_t(p.c.columns * p.width));
     return success;
   }
-  if (p.b_type >= 0) return multiply_bytes(p);
+  if (are_bytes(p)) return multiply_bytes(p);
   if (is_vector_product(p.c.rows, p.c.columns, depth)) return multiply_vector(p);
   const bool near = is_near(p.c.rows, p.c.columns, depth, p.width);
-  const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
+  const bool as_it_lies = p.a_type == p.type && p.b_type == p.type && (p.b.column == p.width || p.b.columns == 1);
   if (near && as_it_lies) {
     p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, true);
     return success;
@@ -155,13 +153,13 @@ struct Batches {
   Product first;
   const DLTensor* c;
   const int64_t *a_strides, *b_strides;  // in elements, of the dimensions before the last two
-  int64_t bytes;  // of an element of a and b
+  int64_t a_bytes, b_bytes;  // of their elements
   int dims;  // that are counted
   int64_t piece = 1;  // batches of the last dimension that are one call of a kernel
   std::atomic<bool> failed{false};  // for want of memory: nothing else fails once the product has begun
 
-  int64_t a_step(int d) const { return a_strides[d] * bytes; }
-  int64_t b_step(int d) const { return b_strides[d] * bytes; }
+  int64_t a_step(int d) const { return a_strides[d] * a_bytes; }
+  int64_t b_step(int d) const { return b_strides[d] * b_bytes; }
   int64_t c_step(int d) const { return c->strides[d] * first.width; }
 };
 
@@ -222,7 +220,7 @@ Status multiply_stack(Batches batches) {
   merge_rows(&batches);
   Product& first = batches.first;
   const int last = batches.dims - 1;
-  if (first.b_type < 0 && first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
+  if (!are_bytes(first) && first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
     // Products of vectors: the last dimension becomes rows, each with a vector of its own.
     first.c.rows = first.a.rows = batches.c->shape[last];
     const bool is_one = first.c.rows == 1;  // whose strides may be anything
@@ -341,12 +339,20 @@ Status add_product(const Product& p) noexcept {
   return multiply_panels(p);
 }
 
+bool multiplies_converted(int type, int a_type, int b_type) noexcept {
+  if (type == type_int32) return is_byte(a_type) && is_byte(b_type);
+  const auto is_narrow = [](int operand) {
+    return operand == type_float32 || (operand >= 0 && type_table[operand].dtype.bits >= 8 && type_table[operand].bytes <= 2 &&
+                                       kernels().copy->casts[0][operand][type_float32] != nullptr);
+  };
+  return type == type_float32 && is_narrow(a_type) && is_narrow(b_type);
+}
+
 Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept {
   const int type = find_type(c.dtype);
   if (type < 0 || type == type_bool || type >= computed_types) return undefined_for(type);
   const int from = find_type(a.dtype), b_type = find_type(b.dtype);
-  const bool bytes_only = type == type_int32 && is_byte(from) && is_byte(b_type);
-  if (!bytes_only && (from != type || b_type != type)) return undefined_for(type);
+  if (!multiplies_converted(type, from, b_type) && (from != type || b_type != type)) return undefined_for(type);
   const int inner = type == type_float16 || type == type_bfloat16 ? type_float32 : type;
   Stack stack;
   if (!read_stack(c, a, b, &stack)) return does_not_broadcast();
@@ -355,7 +361,8 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   if (kernel == nullptr) return undefined_for(type);
   const int d = c.ndim - 2;
   const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
-  const int64_t width = type_table[inner].bytes, bytes = type_table[from].bytes;
+  const int64_t width = type_table[inner].bytes;
+  const int64_t a_bytes = type_table[from].bytes, b_bytes = type_table[b_type].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);
   const bool in_place = plain && inner == type && writes_in_place(c, a, b);
   // Otherwise the products of all batches are written to a contiguous temporary first.
@@ -369,10 +376,15 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
     result.strides = strides;
     result.dtype = type_table[inner].dtype;
   }
-  Product p{
-      kernel, inner, from, width, matrix_of(result, m, n, width), matrix_of(a, m, depth, bytes), matrix_of(b, depth, n, bytes)};
-  if (bytes_only) p.b_type = b_type;
-  const Status status = stack.is_stack ? multiply_stack({p, &result, stack.a, stack.b, bytes, d}) : multiply(p);
+  const Product p{kernel,
+                  inner,
+                  from,
+                  b_type,
+                  width,
+                  matrix_of(result, m, n, width),
+                  matrix_of(a, m, depth, a_bytes),
+                  matrix_of(b, depth, n, b_bytes)};
+  const Status status = stack.is_stack ? multiply_stack({p, &result, stack.a, stack.b, a_bytes, b_bytes, d}) : multiply(p);
   return in_place || !status.ok() ? status : finish_scaled(c, result, inner, alpha, beta);
 }
 

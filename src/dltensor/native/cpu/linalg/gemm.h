@@ -9,9 +9,13 @@ namespace dlt {
 
 // c[..., m, n] = a[..., m, k] @ (alpha * b[..., k, n]) + beta * c. The dimensions before the last two broadcast to
 // those of c. All three share a dtype: an integer, a float or a complex one; any strides. With beta 0, c is not read;
-// with k 0 the product is 0. c may be int32 where a and b are int8 or uint8. Integers wrap, and take the integer part of alpha and beta. float16 and bfloat16 are
-// summed in float32. c may overlap a and b.
+// with k 0 the product is 0. a and b may have other dtypes where multiplies_converted() says so. Integers wrap, and take the integer part
+// of alpha and beta. float16 and bfloat16 are summed in float32. c may overlap a and b.
 DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept;
+
+// Returns whether gemm() takes operands of these dtypes for a c of dtype `type` other than theirs, and computes the product of the
+// converted ones: int8 and uint8 as int32, and as float32 what has at most 16 bits and whole bytes.
+DLT_API bool multiplies_converted(int type, int a_type, int b_type) noexcept;
 
 // c = a @ b at once: two dimensions, one dtype with a kernel of its own, rows of contiguous elements, c apart from a
 // and b in memory, and at most `most_work` multiplications. False, with nothing done, in every other case, also when inner

@@ -29,7 +29,8 @@ constexpr int64_t piece_bytes = 128 << 10, line_bytes = 64;
 // c[r] = sum of m[r, k] * v[k], or v[r, k] with a vector for each row.
 struct Pieces {
   vector_product_t kernel;
-  int type, operand_type;
+  narrow_product_t narrow;  // that reads m of its own dtype, or null
+  int type, m_type, v_type;
   int64_t width;
   Matrix m;
   Matrix v;             // one row, or as many as m; `row` is 0 where one is for all
@@ -42,12 +43,12 @@ struct Pieces {
 };
 
 // Copies a part to contiguous rows of the accumulation dtype, or to contiguous columns where that is nearer to its strides.
-Matrix packed(const Pieces& all, const Matrix& part, bool in_columns, BlockRef* memory) {
+Matrix packed(const Pieces& all, const Matrix& part, int type, bool in_columns, BlockRef* memory) {
   memory->block = allocate(size_t(part.rows * part.columns * all.width));
   if (memory->block == nullptr) return {nullptr, 0, 0, 0, 0};
   char* const to = static_cast<char*>(memory->block->data);
   const Matrix turned{part.data, part.columns, part.rows, part.column, part.row};
-  (void)pack(in_columns ? turned : part, all.operand_type, to, all.type);
+  (void)pack(in_columns ? turned : part, type, to, all.type);
   if (in_columns) return {to, part.rows, part.columns, all.width, part.rows * all.width};
   return {to, part.rows, part.columns, part.columns * all.width, all.width};
 }
@@ -58,14 +59,17 @@ void multiply_piece(Pieces& all, int64_t index) {
   const int64_t depth = smaller(all.blocks * vector_block, all.m.columns - k);
   Matrix m = all.m.part(row, k, rows, depth), v = all.v.part(all.v.row != 0 ? row : 0, k, all.v.row != 0 ? rows : 1, depth);
   BlockRef m_memory, v_memory;
-  if (all.packs_m) m = packed(all, m, all.in_columns, &m_memory);
   if (all.packs_v) {
     const bool is_shared = v.row == 0;
-    v = packed(all, v, false, &v_memory);
+    v = packed(all, v, all.v_type, false, &v_memory);
     if (is_shared) v.row = 0;
   }
-  if (m.data == nullptr || v.data == nullptr) return all.failed.store(true);
   char* const c = all.c + row * all.c_step + block * all.c_block;
+  if (all.narrow != nullptr && v.data != nullptr && depth <= vector_block &&
+      all.narrow(c, all.c_step, m.data, m.row, m.column, reinterpret_cast<const float*>(v.data), rows, depth))
+    return;
+  if (all.packs_m) m = packed(all, m, all.m_type, all.in_columns, &m_memory);
+  if (m.data == nullptr || v.data == nullptr) return all.failed.store(true);
   if (depth <= vector_block) return all.kernel(c, all.c_step, m.data, m.row, m.column, v.data, v.row, rows, depth);
   // Blocks of one row are multiplied as rows.
   const int64_t full = depth / vector_block, bytes = vector_block * all.width;
@@ -84,12 +88,14 @@ void add_blocks(const Pieces& all, int64_t blocks, char* c, int64_t c_step) {
 }
 
 int64_t rows_of_piece(const Pieces& all, int64_t threads) {
-  const int64_t depth = smaller(all.m.columns, vector_block), unit = all.in_columns ? line_bytes / all.width : 4;
+  const int64_t width = all.narrow != nullptr ? type_table[all.m_type].bytes : all.width;
+  const int64_t depth = smaller(all.m.columns, vector_block), unit = all.in_columns ? line_bytes / width : 4;
   // Columns that are converted: short parts of them are slower.
-  const int64_t bytes = all.in_columns && all.packs_m ? 4 * piece_bytes : piece_bytes;
-  const int64_t by_size = ceil_divide(bytes, depth * all.width),
+  const int64_t bytes = all.in_columns && (all.packs_m || all.narrow != nullptr) ? 4 * piece_bytes : piece_bytes;
+  const int64_t by_size = ceil_divide(bytes, depth * width),
                 by_threads = ceil_divide(all.m.rows, (all.in_columns ? 2 : 4) * threads);
-  const int64_t strip = all.in_columns && !all.packs_m ? 32 * unit : unit;  // narrower ones are slower
+  const int64_t strip = all.in_columns && (all.narrow != nullptr || !all.packs_m) ? 32 * unit
+                                                                                  : unit;  // narrower ones are slower
   const int64_t rows = by_size > strip ? by_size : strip;
   return ceil_divide(smaller(rows, by_threads), unit) * unit;
 }
@@ -97,8 +103,7 @@ int64_t rows_of_piece(const Pieces& all, int64_t threads) {
 Status multiply_pieces(Pieces& all) {
   char* const c = all.c;
   const int64_t c_step = all.c_step, blocks = ceil_divide(all.m.columns, vector_block);
-  const int64_t bytes = all.m.rows * all.m.columns * type_table[all.operand_type].bytes *
-                        (all.m.rows == 1 || all.v.row != 0 ? 2 : 1);
+  const int64_t bytes = all.m.rows * all.m.columns * type_table[all.m_type].bytes * (all.m.rows == 1 || all.v.row != 0 ? 2 : 1);
   const int64_t threads = num_threads();
   const bool shared = threads > 1 && (bytes >= share_from || (bytes >= share_awake_from && in_succession()));
   BlockRef sums;
@@ -113,7 +118,7 @@ Status multiply_pieces(Pieces& all) {
   all.blocks = all.m.rows > 1 ? 1 : ceil_divide(piece_bytes / 2, vector_block * all.width);
   BlockRef memory;
   if (all.packs_v && all.v.row == 0 && all.row_pieces > 1) {
-    all.v = packed(all, all.v, false, &memory);
+    all.v = packed(all, all.v, all.v_type, false, &memory);
     if (all.v.data == nullptr) return no_temporary();
     all.v.row = 0;
     all.packs_v = false;
@@ -133,26 +138,28 @@ Status multiply_vector(const Product& p) noexcept {
   const Matrix m = is_row ? Matrix{p.b.data, p.b.columns, depth, p.b.column, p.b.row} : p.a;
   const Matrix v = is_row ? Matrix{p.a.data, 1, depth, 0, p.a.column}
                           : Matrix{p.b.data, p.b_step != 0 ? p.c.rows : 1, depth, p.b_step, p.b.row};
-  const bool same_type = p.operand_type == p.type;
-  const bool in_columns = m.rows > 1 && v.row == 0 && m.column != type_table[p.operand_type].bytes &&
-                          abs(m.row) < abs(m.column);
-  Pieces all{kernels().linalg->vector_products[p.type],
+  const int m_type = is_row ? p.b_type : p.a_type, v_type = is_row ? p.a_type : p.b_type;
+  const int64_t m_bytes = type_table[m_type].bytes;
+  const bool in_columns = m.rows > 1 && v.row == 0 && m.column != m_bytes && abs(m.row) < abs(m.column);
+  const LinalgKernels& loops = *kernels().linalg;
+  const bool is_narrow = m_type != p.type && v.row == 0 && (in_columns ? m.row : m.column) == m_bytes;
+  Pieces all{loops.vector_products[p.type],
+             is_narrow ? loops.narrow_products[m_type] : nullptr,
              p.type,
-             p.operand_type,
+             m_type,
+             v_type,
              p.width,
              m,
              v,
              in_columns,
-             false,
-             false,
+             m_type != p.type || (in_columns ? m.row : m.column) != p.width,
+             v_type != p.type || v.column != p.width,
              p.c.data,
              is_row ? p.c.column : p.c.row,
              0,
              0,
              0,
              0};
-  all.packs_m = !same_type || (in_columns ? m.row : m.column) != p.width;
-  all.packs_v = !same_type || v.column != p.width;
   return multiply_pieces(all);
 }
 

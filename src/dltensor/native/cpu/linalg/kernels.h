@@ -35,6 +35,11 @@ typedef void (*chains_t)(const StackProduct& p, int64_t chain_step, bool fresh);
 typedef void (*vector_product_t)(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const void* v,
                                  int64_t v_row, int64_t rows, int64_t depth);
 
+// The same for elements of m of another dtype than float32, which are converted in registers, and one vector: the bits of the loop
+// above. False, with any numbers in c, where it cannot be sure of these: elements are NaN, or v is too large. depth is at most 4,096.
+typedef bool (*narrow_product_t)(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const float* v,
+                                 int64_t rows, int64_t depth);
+
 // Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of
 // small_batch numbers; of a complex one its real parts, then its imaginary parts. The result takes the place of the first
 // argument, or is written to the second; the third gets a nonzero number where a matrix is singular or not positive definite.
@@ -42,12 +47,12 @@ inline constexpr int small_side = 8;
 inline constexpr int64_t small_batch = 32;
 struct SmallMatrices {
   using by_side = void(void* a, void* b, void* c, int n, int k, int64_t count);
-  by_side* solve;     // a x = b with k columns: b becomes x
-  by_side* inverse;   // b becomes the inverse
-  by_side* pivots;    // b becomes the diagonal of U and the sign of the permutation; c, unless null, of real ones
-                       // their product, and 1 where no part of it was near the ends of the range
+  by_side* solve;  // a x = b with k columns: b becomes x
+  by_side* inverse;  // b becomes the inverse
+  by_side* pivots;  // b becomes the diagonal of U and the sign of the permutation; c, unless null, of real ones
+      // their product, and 1 where no part of it was near the ends of the range
   by_side* cholesky;  // a becomes the factor, the upper one where k is 1
-  by_side* eigh;      // b becomes the eigenvalues, c the eigenvectors unless it is null; the lower triangle is read
+  by_side* eigh;  // b becomes the eigenvalues, c the eigenvectors unless it is null; the lower triangle is read
   void (*qr)(void* a, void* q, int m, int n, int columns, int64_t count);  // a becomes R, in its upper part
   // m >= n; `left` null: singular values only. `wide`: a is the conjugate transpose of the matrix.
   void (*svd)(void* a, void* left, void* values, void* right, int m, int n, int columns, bool wide, int64_t count);
@@ -106,6 +111,7 @@ struct LinalgKernels {
   stack_product_t stack_products[type_count];
   chains_t chains[type_count];  // of floats and complex numbers
   vector_product_t vector_products[type_count];
+  narrow_product_t narrow_products[type_count];  // null: of other dtypes, and where the processor lacks instructions
   int64_t panel_bytes;  // of a row of b, of whose columns `products` keeps sums in registers
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];

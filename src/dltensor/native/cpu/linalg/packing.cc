@@ -68,7 +68,7 @@ void pack_panel(const Panels& panels, int slot, int64_t index) {
   const int64_t step = index / panels.count, panel = index % panels.count;
   const Matrix from = p.b.part(panels.k + step * depth_step, panels.column + panel * panels.width, panels.depth_of(step),
                                panels.columns_of(panel));
-  (void)pack(from, p.operand_type, panels.at(slot, step, panel), p.type);
+  (void)pack(from, p.b_type, panels.at(slot, step, panel), p.type);
 }
 
 // The packed block that this thread reads, or -1 without memory for it.
@@ -92,7 +92,7 @@ void multiply_piece(Panels& panels, int64_t index) {
   const int64_t row = index / panels.groups * panels.rows, rows = smaller(panels.rows, p.c.rows - row);
   const int64_t first = index % panels.groups * panels.group, end = smaller(first + panels.group, panels.count);
   const bool near_columns = p.a.row == p.width && p.a.column <= most_pitch && p.a.column >= -most_pitch;
-  const bool as_it_lies = p.operand_type == p.type && (p.a.column == p.width || p.a.columns == 1 || near_columns);
+  const bool as_it_lies = p.a_type == p.type && (p.a.column == p.width || p.a.columns == 1 || near_columns);
   const int slot = packed_slot(panels);
   Block* memory = nullptr;
   if (slot >= 0 && !as_it_lies) memory = allocate(size_t(rows * smaller(depth_step, panels.depth) * p.width));
@@ -104,7 +104,7 @@ void multiply_piece(Panels& panels, int64_t index) {
     const int64_t k = panels.k + step * depth_step, depth = panels.depth_of(step);
     Matrix a = p.a.part(row, k, rows, depth);
     if (memory != nullptr) {
-      (void)pack(a, p.operand_type, memory->data, p.type);
+      (void)pack(a, p.a_type, memory->data, p.type);
       a = {static_cast<char*>(memory->data), rows, depth, depth * p.width, p.width};
     }
     for (int64_t panel = first; panel < end; ++panel) {
@@ -153,7 +153,7 @@ Status multiply_blocks(const Product& p, int64_t threads) {
   Panels panels{&p};
   panels.most_bytes = size_t(depth * columns * p.width);
   // Such a b is its only panel where it is.
-  const bool is_panel = p.operand_type == p.type && columns == p.c.columns && columns * p.width <= most_row_bytes_of_a_panel &&
+  const bool is_panel = p.b_type == p.type && columns == p.c.columns && columns * p.width <= most_row_bytes_of_a_panel &&
                         p.b.column == p.width && p.b.row == columns * p.width;
   panels.width = is_panel ? columns : kernels().linalg->panel_bytes / p.width;
   // Several pieces per thread balance the load.

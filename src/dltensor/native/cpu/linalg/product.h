@@ -20,7 +20,7 @@ struct Matrix {
 struct Product {
   product_t kernel;
   int type;  // that is summed in
-  int operand_type;  // of a and b in memory; of bytes, of a
+  int a_type, b_type;  // in memory: elements are converted as they are packed or read; bytes are multiplied in int32
   int64_t width;  // of an element of `type`
   Matrix c{}, a{}, b{};
   bool add = false;
@@ -28,7 +28,6 @@ struct Product {
   int64_t chain_step = 0;
   // For c of one column: each row is multiplied by a vector of its own, so many bytes after the one before; 0 is one for all.
   int64_t b_step = 0;
-  int b_type = -1;  // of bytes that are summed in int32, else -1
 
   int64_t work() const { return c.rows * c.columns * a.columns; }
 };

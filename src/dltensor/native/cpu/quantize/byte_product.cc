@@ -109,7 +109,7 @@ Status multiply_bytes(const Product& p) noexcept {
   const bool by_bytes = linalg.byte_products[1].unit != 0 && p.b_type == type_int8;
   const ByteProducts& loops = linalg.byte_products[by_bytes];
   BytePanels all{
-      p,       loops,  p.operand_type == type_int8, p.b_type == type_int8, ceil_divide(p.a.columns, loops.unit), 0, 0, nullptr,
+      p,       loops,  p.a_type == type_int8, p.b_type == type_int8, ceil_divide(p.a.columns, loops.unit), 0, 0, nullptr,
       nullptr, nullptr};
   all.a_row = ceil_divide(all.units * 4, 64) * 64 + 64;  // not a multiple of a page: rows would share sets of the cache
   all.panel_bytes = all.units * loops.columns * 4;

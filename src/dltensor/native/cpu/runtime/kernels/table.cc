@@ -52,6 +52,7 @@ void fill_table(Kernels* kernels) {
   fill_byte_products(&linalg);
   fill_norms(&linalg);
   fill_vectors(&linalg);
+  fill_narrow_vectors(&linalg);
   fill_small_matrices(&linalg);
   fill_factors(&linalg);
   fill_scales(&quantize);
