@@ -12,7 +12,7 @@ RECORDED = ("exchange", "call", "elementwise", "layout", "indexing", "gemm", "re
 BENCHMARKS = [
     ("exchange", False), ("call", True), ("functions", False, "--seconds", "0.1"), ("elementwise", True), ("memory", False),
     ("layout", True), ("indexing", True), ("gemm", True), ("reductions", True), ("files", True), ("linalg", True),
-    ("fft", False), ("fuse", True),
+    ("fft", False), ("fuse", True), ("quantize", True),
 ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices from 2 x 2 to 2048 x 2048, tall, skinny, small and of 16-bit floats.
+"""Products of matrices from 2 x 2 to 2048 x 2048, tall, skinny, small, of bytes and of 16-bit floats.
 
 Run: python benchmarks/bench_gemm.py [part of a row's name ...] [--json FILE] [--plot FILE]
 ``DLTENSOR_BLAS=openblas`` measures OpenBLAS in our place.
@@ -40,6 +40,30 @@ def _row(what, gate, goal, m, n, k, kind="f4", peers=("numpy", "torch")):
     )
 
 
+def _narrow_rows():
+    """Products of bytes, and of a few rows with weights of 8 and 16 bits as files hold them: transposed."""
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-128, 128, (1024, 1024), dtype=np.int8) for _ in range(2))
+    names = {"dl": dl, "torch": torch, "np": np, "a": dl.asarray(a), "b": dl.asarray(b)}
+    numbers = random.standard_normal((4096, 4096), dtype=np.float32)
+    x = random.standard_normal((64, 4096), dtype=np.float32)
+    names |= {"x": dl.asarray(x), "w": dl.asarray(numbers)}
+    if torch is not None:
+        names |= {"t_a": torch.from_numpy(a), "t_b": torch.from_numpy(b), "t_x": torch.from_numpy(x)}
+        names["t_w"] = torch.from_numpy(numbers)
+    torch_way = {"torch": "torch._int_mm(t_a, t_b)"}
+    yield Row("gemm", "int8 1024 in int32", 0.8, 1.0, "dl.matmul(a, b, dtype='int32')", torch_way, names, 0.15)
+    for kind in ("float8_e4m3fn", "int8", "bfloat16"):
+        weights = names | {"w": dl.cast(names["w"], kind)}
+        if torch is not None:
+            weights["t_w"] = names["t_w"].to(getattr(torch, kind))
+        for batch, gate in ((1, 1.0), (8, 1.0), (64, 1.0)):
+            rows = {"x": names["x"][:batch]} | ({"t_x": names["t_x"][:batch]} if torch is not None else {})
+            way = {"torch": "torch.mm(t_x, t_w.float().t())"}
+            what = f"{batch} x 4096 x 4096, weights of {kind}"
+            yield Row("gemm", what, gate, 4, "dl.matmul(x, w.T, dtype='float32')", way, weights | rows, 0.15)
+
+
 def rows():
     for kind in ("f4", "f8"):
         for n in (2, 4, 8, 16):
@@ -53,6 +77,7 @@ def rows():
     yield _row("f4 1024 beside the best BLAS", 0.9, 0.95, 1024, 1024, 1024)
     yield _row("f2 512", 0.95, 1.0, 512, 512, 512, "f2", ("torch",))
     yield _row("bf16 512", 0.95, 1.0, 512, 512, 512, ml_dtypes.bfloat16, ("torch",))
+    yield from _narrow_rows()
 
 
 if __name__ == "__main__":
