@@ -37,40 +37,64 @@ struct code_limits<int8_t> {
   static constexpr float low = -128, high = 127;
 };
 
-// The nearest element, half to even, clamped: of numbers that are not NaN the bits of convert(), in the lowest byte of each word. It
-// has the signs of `signs`, which are those of x but for a 0.
-template <class T>
-DLT_FN Words code_of(Floats x, Words signs) {
-  if constexpr (requires { T::mantissa; }) {
-    // A sum with a power of two whose last place is that of an element: the adder rounds. `less` takes away what the exponent of
-    // subnormal elements adds to the code; it is even, so that halves stay halves.
-    constexpr int shift = 23 - T::mantissa, places = 31 - T::exponent - T::mantissa;
-    constexpr int32_t subnormal = (128 - T::bias) << 23, less = -(subnormal >> shift) & 255;
-    const int32_t most = bits_as<int32_t>(to_float(T{uint8_t(T::largest)}));
-    const Words all = reinterpret_cast<Words>(x) & 0x7fffffff, magnitude = all < most ? all : Words{} + most;
-    const Words own = magnitude & 0x7f800000, exponent = own > subnormal ? own : Words{} + subnormal;
-    const Floats anchor = reinterpret_cast<Floats>(exponent + ((shift << 23) + less));
-    const Words code = reinterpret_cast<Words>(reinterpret_cast<Floats>(magnitude) + anchor) + (exponent >> shift);
-    const Words sign = (signs >> places) & int32_t(T::sign_bit);
-    if constexpr (T::special == Special::fnuz) return (code & 0x7f) == 0 ? Words{} : code | sign;
-    else return code | sign;
-  } else {
-    constexpr float low = code_limits<T>::low, high = code_limits<T>::high, anchor = 12582912;  // 1.5 * 2^23: the adder rounds
-    const Floats above = x > low ? x : Floats{} + low, inside = above < high ? above : Floats{} + high;
-    return reinterpret_cast<Words>(inside + anchor);
-  }
+// Keeps a constant in a register: the compiler would make it again in each of many short loops.
+template <class V>
+DLT_FN V kept(V constant) {
+#if defined(__x86_64__)
+  asm("" : "+v"(constant));
+#endif
+  return constant;
 }
 
+// Makes codes of a dtype.
+template <class T>
+struct Coder {
+  // A sum with a power of two whose last place is that of an element: the adder rounds. `less` takes away what the exponent of
+  // subnormal elements adds to the code; it is even, so that halves stay halves.
+  static constexpr int shift = 23 - T::mantissa, places = 31 - T::exponent - T::mantissa;
+  static constexpr int32_t first_normal = (128 - T::bias) << 23, less = -(first_normal >> shift) & 255;
+  Words magnitudes = kept(Words{} + 0x7fffffff), exponents = kept(Words{} + 0x7f800000),
+        subnormal = kept(Words{} + first_normal);
+  Words most = kept(Words{} + bits_as<int32_t>(to_float(T{uint8_t(T::largest)})));
+  Words anchors = kept(Words{} + ((shift << 23) + less)), sign_bits = kept(Words{} + int32_t(T::sign_bit));
+
+  // The nearest element, half to even, clamped: of numbers that are not NaN the bits of convert(), in the lowest byte of each word.
+  // It has the signs of `signs`, which are those of x but for a 0.
+  DLT_FN Words of(Floats x, Words signs) const {
+    const Words all = reinterpret_cast<Words>(x) & magnitudes, magnitude = all < most ? all : most;
+    const Words own = magnitude & exponents, exponent = own > subnormal ? own : subnormal;
+    const Floats anchor = reinterpret_cast<Floats>(exponent + anchors);
+    const Words code = reinterpret_cast<Words>(reinterpret_cast<Floats>(magnitude) + anchor) + (exponent >> shift);
+    const Words sign = (signs >> places) & sign_bits;
+    if constexpr (T::special == Special::fnuz) return (code & 0x7f) == 0 ? Words{} : code | sign;
+    else return code | sign;
+  }
+};
+template <class T>
+  requires(!requires { T::mantissa; })
+struct Coder<T> {
+  Floats low = kept(code_limits<T>::low - Floats{}), high = kept(code_limits<T>::high - Floats{});
+  Floats anchor = kept(12582912.0f - Floats{});  // 1.5 * 2^23: the adder rounds
+
+  DLT_FN Floats clamped(Floats x) const {
+    const Floats above = x > low ? x : low;
+    return above < high ? above : high;
+  }
+  DLT_FN Words of(Floats x, Words) const { return reinterpret_cast<Words>(clamped(x) + anchor); }
+};
+
+#if !defined(__AVX512F__)
 typedef uint8_t RegisterBytes __attribute__((vector_size(register_bytes)));
 template <int... I>
 DLT_FN Codes low_bytes(RegisterBytes bytes, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(bytes, bytes, (4 * I)...);
 }
-// The lowest byte of each word.
+#endif
+// The lowest byte of each word. The compiler's own conversion is compiled to moves of single bytes.
 DLT_FN void store_codes(uint8_t* codes, Words code) {
 #if defined(__AVX512F__)
-  *reinterpret_cast<LooseCodes*>(codes) = __builtin_convertvector(code, Codes);
-#else  // which is compiled to moves of single bytes
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), _mm512_maskz_cvtepi32_epi8(0xffff, __m512i(code)));
+#else
   *reinterpret_cast<LooseCodes*>(codes) = low_bytes(reinterpret_cast<RegisterBytes>(code),
                                                     std::make_integer_sequence<int, float_lanes>());
 #endif

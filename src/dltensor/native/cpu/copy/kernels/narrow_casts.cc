@@ -8,21 +8,14 @@ namespace {
 
 // The code of any number in the lowest byte: of NaN as convert() has it.
 template <class T, bool NEAREST>
-DLT_FN Words code_of_any(Floats x) {
-  const Words bits = reinterpret_cast<Words>(x);
+DLT_FN Words code_of_any(const Coder<T>& coder, Floats x) {
+  const Words bits = reinterpret_cast<Words>(x), code = coder.of(x, bits);
   if constexpr (requires { T::mantissa; }) {
     static_assert(T::special == Special::none, "NaN becomes the zero of the opposite sign");
-    const Words sign = (bits >> (31 - T::exponent - T::mantissa)) & int32_t(T::sign_bit);
-    return (bits & 0x7fffffff) > 0x7f800000 ? sign ^ int32_t(T::sign_bit) : code_of<T>(x, bits);
+    const Words sign = (bits >> Coder<T>::places) & int32_t(T::sign_bit);
+    return (bits & 0x7fffffff) > 0x7f800000 ? sign ^ int32_t(T::sign_bit) : code;
   } else {
-    constexpr float low = code_limits<T>::low, high = code_limits<T>::high;
-    Words whole;
-    if constexpr (NEAREST) {
-      whole = code_of<T>(x, bits);
-    } else {
-      const Floats above = x > low ? x : Floats{} + low, inside = above < high ? above : Floats{} + high;
-      whole = __builtin_convertvector(inside, Words);
-    }
+    const Words whole = NEAREST ? code : __builtin_convertvector(coder.clamped(x), Words);
     return whole & (x == x) & ((1 << T::width) - 1);
   }
 }
@@ -31,9 +24,10 @@ template <class T, bool NEAREST>
 void to_codes(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
   auto* const to = static_cast<uint8_t*>(out);
   const auto* const from = static_cast<const float*>(a);
+  const Coder<T> coder;
   int64_t i = 0;
   for (; !(scalars & 1) && i + float_lanes <= n; i += float_lanes)
-    store_codes(to + i, code_of_any<T, NEAREST>(load_floats(from + i)));
+    store_codes(to + i, code_of_any<T, NEAREST>(coder, load_floats(from + i)));
   cast_loop<T, float, NEAREST, false>(to + i, from + i, nullptr, nullptr, n - i, scalars);
 }
 

@@ -38,16 +38,20 @@ DLT_FN float number_at(const char* m, int64_t i) {
   else return to_float(read_at<M>(m, i));
 }
 
+// One register of elements, of which some are NaN.
+template <class M>
+[[gnu::noinline, gnu::cold]] Floats register_with_nan(const char* from) {
+  Floats all;
+  for (int i = 0; i < float_lanes; ++i) all[i] = number_at<M>(from, i);
+  return all;
+}
+
 // One register of elements of another dtype.
 template <class M>
 DLT_FN Floats register_of(const char* from) {
   if constexpr (has_halves<M>) {
     const __m128i codes = float_lanes == 16 ? load_16(from) : load_8(from);
-    if (__builtin_expect(has_nan<M>(codes), 0)) {
-      Floats each_alone;
-      for (int i = 0; i < float_lanes; ++i) each_alone[i] = number_at<M>(from, i);
-      return each_alone;
-    }
+    if (__builtin_expect(has_nan<M>(codes), 0)) return register_with_nan<M>(from);
 #if defined(__AVX512F__)
     return from_halves(halves_of<M>(codes)) * scale_of_halves<M>;
 #else
@@ -184,7 +188,7 @@ constexpr int most_columns = 4;  // that one pass over a set of partial sums add
 
 // Adds K columns, `step` bytes apart, times numbers that are `sums` apart, to one partial sum of each of n elements.
 template <class M, int K>
-void add_columns(float* to, const char* m, int64_t step, const float* v, int64_t n) {
+[[gnu::noinline]] void add_columns(float* to, const char* m, int64_t step, const float* v, int64_t n) {
   int64_t i = 0;
   for (; i + float_lanes <= n; i += float_lanes) {
     Floats s = load_floats(to + i);
@@ -194,6 +198,7 @@ void add_columns(float* to, const char* m, int64_t step, const float* v, int64_t
     save_floats(to + i, s);
   }
   for (; i < n; ++i)
+#pragma GCC unroll 1
     for (int k = 0; k < K; ++k) to[i] = to[i] + number_at<M>(m + k * step, i) * read_at<float>(v, k * sums);
 }
 
@@ -202,7 +207,8 @@ void all_columns(char* c, int64_t c_step, const char* m, int64_t column, const f
   alignas(64) float sets[sums][strip];
   for (int64_t first = 0; first < rows; first += strip, m += strip * int64_t(sizeof(M)), c += strip * c_step) {
     const int64_t n = rows - first < strip ? rows - first : strip, used = depth < sums ? depth : sums;
-    for (int64_t j = 0; j < used; ++j) __builtin_memset(sets[j], 0, size_t(n) * sizeof(float));
+    for (int64_t j = 0; j < used; ++j)
+      for (int64_t i = 0; i < strip; i += float_lanes) save_floats(sets[j] + i, Floats{});
     for (int64_t k = 0; k < depth; k += most_columns * sums)
       for (int64_t j = k; j < k + sums && j < depth; ++j) {
         const char* const from = m + j * column;

@@ -49,45 +49,47 @@ struct Encoder {
 
   // Numbers of their own.
   static void singles(uint8_t* codes, const float* x, const float* numbers, int64_t n) {
+    const Coder<T> coder;
     int64_t i = 0;
     for (; i + float_lanes <= n; i += float_lanes) {
       const Floats number = load_floats(numbers + i), elements = load_floats(x + i);
-      const Words code = code_of<T>(MULTIPLIED ? elements * number : elements / number, reinterpret_cast<Words>(elements));
+      const Words code = coder.of(MULTIPLIED ? elements * number : elements / number, reinterpret_cast<Words>(elements));
       store_codes(codes + i, code & (number == number));
     }
     for (; i < n; ++i) codes[i] = numbers[i] == numbers[i] ? one(x + i, numbers[i]) : uint8_t(0);
   }
 
   template <class By>
-  DLT_FN static void run_block(uint8_t* codes, const float* x, float number, const By& by, int64_t n) {
+  DLT_FN static void run_block(const Coder<T>& coder, uint8_t* codes, const float* x, float number, const By& by, int64_t n) {
     int64_t i = 0;
     for (; i + float_lanes <= n; i += float_lanes) {
       if (i * int64_t(sizeof(float)) % 64 == 0) __builtin_prefetch(x + i + ahead, 0, 2);
       const Floats elements = load_floats(x + i);
-      store_codes(codes + i, code_of<T>(by.of(elements), reinterpret_cast<Words>(elements)));
+      store_codes(codes + i, coder.of(by.of(elements), reinterpret_cast<Words>(elements)));
     }
     for (; i < n; ++i) codes[i] = one(x + i, number);
   }
 
   static void run(uint8_t* codes, const float* x, const float* numbers, int64_t blocks, int64_t block) {
     if (block == 1) return singles(codes, x, numbers, blocks);
+    const Coder<T> coder;
     for (int64_t b = 0; b < blocks; ++b, codes += block, x += block) {
       const float number = numbers[b];
-      const Floats all = Floats{} + number;
+      const Floats all = number - Floats{};  // a sum would not be left out
       if constexpr (MULTIPLIED) {
         if (number == number) {
-          run_block(codes, x, number, Multiplied{all}, block);
+          run_block(coder, codes, x, number, Multiplied{all}, block);
           continue;
         }
       } else {
 #if defined(__FMA__)
         if (number >= least_corrected && number <= most_corrected) {
-          run_block(codes, x, number, Corrected{all, Floats{} + 1.0f / number}, block);
+          run_block(coder, codes, x, number, Corrected{all, 1.0f / number - Floats{}}, block);
           continue;
         }
 #endif
         if (number == number) {
-          run_block(codes, x, number, Divided{all}, block);
+          run_block(coder, codes, x, number, Divided{all}, block);
           continue;
         }
       }
