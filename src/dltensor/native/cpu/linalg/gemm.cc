@@ -212,7 +212,7 @@ void merge_rows(Batches* batches) {
 constexpr int64_t most_small_work = 512, small_piece = 256;
 
 bool is_small(const Product& p) {
-  return p.b_type < 0 && p.operand_type == p.type && p.a.columns > 0 && p.work() <= most_small_work &&
+  return p.a_type == p.type && p.b_type == p.type && p.a.columns > 0 && p.work() <= most_small_work &&
          p.a.columns * p.c.columns <= most_stacked && !is_vector_product(p.c.rows, p.c.columns, p.a.columns);
 }
 

@@ -254,12 +254,14 @@ struct Parts {
 // Rows and columns whose chains are computed side by side, and the terms that are packed for it.
 constexpr int64_t most_chain_rows = 7, most_chain_row_bytes = 64, packed_terms = 4 * chain_depth;
 
+bool has_one_type(const Product& p) { return p.a_type == p.type && p.b_type == p.type; }
+
 // Writes some terms of b to contiguous rows. Columns that are contiguous are converted first.
 void pack_terms(const Product& p, const Matrix& b, char* out, char* scratch) {
-  const int64_t bytes = type_table[p.operand_type].bytes;
-  const loop_t convert = kernels().copy->casts[0][p.operand_type][p.type];
-  const bool same_type = p.operand_type == p.type;
-  if (b.row != bytes || (!same_type && convert == nullptr)) return (void)pack(b, p.operand_type, out, p.type);
+  const int64_t bytes = type_table[p.b_type].bytes;
+  const loop_t convert = kernels().copy->casts[0][p.b_type][p.type];
+  const bool same_type = p.b_type == p.type;
+  if (b.row != bytes || (!same_type && convert == nullptr)) return (void)pack(b, p.b_type, out, p.type);
   Matrix from = b;
   if (!same_type) {
     from = {scratch, b.rows, b.columns, p.width, b.rows * p.width};
@@ -272,7 +274,7 @@ void pack_terms(const Product& p, const Matrix& b, char* out, char* scratch) {
 
 Status multiply_chains(const Product& p) {
   const chains_t multiply = kernels().linalg->chains[p.type];
-  const bool same_type = p.operand_type == p.type, packs_b = !same_type || p.b.column != p.width;
+  const bool same_type = has_one_type(p), packs_b = !same_type || p.b.column != p.width;
   const int64_t at_once = smaller(packs_b ? packed_terms : p.a.columns, p.a.columns);
   const int64_t size_a = same_type ? 0 : p.a.rows * at_once * p.width, size_b = packs_b ? at_once * p.b.columns * p.width : 0;
   BlockRef memory;
@@ -283,7 +285,7 @@ Status multiply_chains(const Product& p) {
     if (packs_b) {
       char* const out = static_cast<char*>(memory.block->data);
       if (!same_type) {
-        (void)pack(a, p.operand_type, out, p.type);
+        (void)pack(a, p.a_type, out, p.type);
         a = {out, a.rows, depth, depth * p.width, p.width};
       }
       pack_terms(p, b, out + size_a, out + size_a + size_b);
@@ -351,7 +353,7 @@ Status multiply_parts(const Product& p, bool shared) {
 
 Status multiply_panels(const Product& p) noexcept {
   const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
-  if (p.operand_type == p.type && p.chain_step == 0 && p.c.columns >= kernels().linalg->panel_bytes / p.width) {
+  if (has_one_type(p) && p.chain_step == 0 && p.c.columns >= kernels().linalg->panel_bytes / p.width) {
     const bool is_long = p.b.rows * p.b.columns * p.width > most_bytes_read_again;
     if (p.b.column == p.width && p.c.rows <= (is_long ? most_rows_at_once : most_few_rows)) {
       multiply_few_rows(p, threads);
