@@ -42,7 +42,9 @@ def test_every_float_of_8_bits_and_less_is_tested():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("op", ["isnan", "isinf", "isfinite", "abs", "negative", "positive", "signbit", "logical_not"])
+@pytest.mark.parametrize(
+    "op", ["isnan", "isinf", "isfinite", "abs", "negative", "positive", "sign", "signbit", "logical_not"]
+)
 def test_one_operand(op, name):
     x = patterns(name)
     with np.errstate(all="ignore"):
@@ -121,6 +123,44 @@ def test_distinct_values(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_places(name):
+    x = np.random.default_rng(6).permutation(np.tile(patterns(name), 3)).reshape(3, -1)
+    s = x.astype(np.float32)
+    assert [t.tolist() for t in dl.nonzero(tensor(x))] == [t.tolist() for t in np.nonzero(s)]
+    assert dl.nonzero(tensor(x[0]))[0].tolist() == np.nonzero(s[0])[0].tolist()
+    if name != "float8_e8m0fnu":  # which has no zero
+        assert dl.nonzero(tensor(x[:, :0]))[1].size == 0
+        assert 0 < dl.nonzero(tensor(x))[0].size < x.size
+    ordered, wide = dl.sort(tensor(x.ravel())), dl.sort(dl.asarray(s.ravel()))
+    for side in ("left", "right"):
+        want = dl.searchsorted(wide, dl.asarray(s), side=side)
+        assert dl.searchsorted(ordered, tensor(x), side=side).tolist() == want.tolist()
+        assert dl.searchsorted(ordered, 0.7, side=side).tolist() == dl.searchsorted(wide, 0.7, side=side).tolist()
+    order = dl.argsort(tensor(x.ravel()))
+    want = dl.searchsorted(wide, dl.asarray(s)).tolist()
+    assert dl.searchsorted(tensor(x.ravel()), tensor(x), sorter=order).tolist() == want
+    out = dl.empty(x.shape, dtype="int64")
+    assert dl.searchsorted(ordered, tensor(x), out=out) is out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_membership(name):
+    x = patterns(name)
+    s, among = x.astype(np.float32), x[3::7]
+    for invert in (False, True):
+        want = np.isin(s, among.astype(np.float32), invert=invert)
+        assert np.array_equal(dl.isin(tensor(x), tensor(among), invert=invert).numpy(), want)
+    for number in (1, 0.0, -0.5, 0.3, 10**30, 1 << 70, float("nan")):
+        want = dl.equal(tensor(x), number).numpy()
+        assert np.array_equal(dl.isin(tensor(x), number).numpy(), want), number
+        assert bool(dl.isin(number, tensor(x))) == want.any(), number
+    with pytest.raises(TypeError, match=f"isin: {name} has no arithmetic; convert with astype"):
+        dl.isin(tensor(x), dl.ones(3))
+    with pytest.raises(TypeError, match=f"searchsorted: {name} has no arithmetic; convert with astype"):
+        dl.searchsorted(dl.ones(3), tensor(x))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_reductions(name):
     x = np.random.default_rng(5).permutation(np.tile(patterns(name), 8)).reshape(8, -1)
     s = x.astype(np.float32)
@@ -154,7 +194,7 @@ def test_where(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_arithmetic_is_refused(name):
     x = tensor(patterns(name))
-    for op in (dl.add, dl.multiply, dl.divide):
+    for op in (dl.add, dl.multiply, dl.divide, dl.nextafter):
         with pytest.raises(TypeError, match=f"{name} has no arithmetic; convert with astype"):
             op(x, x)
     for op in (dl.sum, dl.mean, dl.var, dl.prod, dl.sqrt):

@@ -16,7 +16,8 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, SIGNED, TRUNCATE, U
 from .._core.op_numbers cimport (REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, comparison_of,
                                  op_abs, op_add, op_clip, op_copysign, op_divide, op_fma, op_isfinite, op_isinf,
                                  op_isnan, op_logical_and, op_logical_not, op_logical_or, op_logical_xor, op_maximum,
-                                 op_minimum, op_multiply, op_negative, op_positive, op_pow, op_signbit, op_subtract)
+                                 op_minimum, op_multiply, op_negative, op_positive, op_pow, op_sign, op_signbit,
+                                 op_subtract)
 from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, check_output, common_device, common_shape,
                          fill_operand, hold_without_gil, kind_order, narrow_float, order_as, promote_operands,
                          read_number, read_operands, read_tensor, store_number)
@@ -141,7 +142,7 @@ cdef bint _is_exact(int op) noexcept:
     """Test whether an operation compares or selects, so that floats without arithmetic have it."""
     return comparison_of(op) >= 0 or op in (op_abs, op_clip, op_copysign, op_isfinite, op_isinf, op_isnan,
                                             op_logical_and, op_logical_not, op_logical_or, op_logical_xor, op_maximum,
-                                            op_minimum, op_negative, op_positive, op_signbit)
+                                            op_minimum, op_negative, op_positive, op_sign, op_signbit)
 
 
 cdef object _launch_settings(object launch, str func):

@@ -12,7 +12,7 @@ from .._core.types cimport DLTensor, is_host
 from .arguments cimport SAME_DTYPE, deliver, read_output, read_owned, result_for
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil, take_gil
 
-from .sort cimport as_operand, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
+from .sort cimport as_operand, comparable, computed_tensor, converted, on_same_device, ordered_anywhere, rest_of
 
 from .._core.convert import asarrays
 from .._core.foreign_text import quoted
@@ -76,6 +76,7 @@ def searchsorted(x1, x2, /, side="left", sorter=None, *, out=None):
     Tensor(3, shape=(), device=cpu, dtype=int64)
     """
     x1, x2 = asarrays(x1, x2, numbers=False)
+    x1, x2 = comparable(x1, x2, "searchsorted")
     cdef Tensor values = ordered_anywhere(x1, "searchsorted", "x1")
     cdef Tensor wanted, order, places, target
     cdef int type

@@ -11,7 +11,7 @@ from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
 from .arguments cimport SAME_DTYPE, deliver, is_narrow_float, read_output, result_for
 from .engine cimport LaunchContext, PyThreadState, finish, release_gil, take_gil
-from .sort cimport as_operand, computed_tensor, converted, in_order, rest_of
+from .sort cimport as_operand, comparable, computed_tensor, converted, in_order, rest_of
 
 from .._core.convert import asarrays
 from .casting import astype
@@ -260,7 +260,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     Raises
     ------
     TypeError
-        Both are numbers, or a dtype has no arithmetic.
+        Both are numbers, or two dtypes differ of which one has no arithmetic.
     ValueError
         `out` has another shape or is read-only.
     DeviceError
@@ -282,6 +282,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     x1, x2 = asarrays(x1, x2, numbers=False)
     if type(x1) in numbers and type(x2) in numbers:
         raise TypeError("isin: expected a tensor for x1 or x2, got two numbers; make one with asarray()")
+    x1, x2 = comparable(x1, x2, "isin")
     if type(x1) in numbers:
         values = computed_tensor(x2, "isin")
         elements = as_operand(x1, values, "isin", "x1", "x2")

@@ -2,6 +2,7 @@
 from .._core.tensor cimport Tensor
 
 cdef Tensor ordered_anywhere(object x, str func, str what=*)
+cdef tuple comparable(object x1, object x2, str func)
 cdef Tensor in_order(Tensor t, str func)
 cdef Tensor converted(Tensor t, int type, str func)
 cdef Tensor as_operand(object x, Tensor other, str func, str what, str name)

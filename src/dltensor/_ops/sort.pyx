@@ -64,6 +64,27 @@ cdef Tensor _with_order(Tensor t, str func):
     return astype(t, "bfloat16") if is_narrow_float(find_type(t.impl.dl.dtype)) else _check_order(t, func, "x")
 
 
+cdef bint _is_narrow(object x) noexcept:
+    return type(x) is Tensor and is_narrow_float(find_type((<Tensor>x).impl.dl.dtype))
+
+
+cdef tuple comparable(object x1, object x2, str func):
+    """Two tensors, or one and a number, for a comparison: floats without arithmetic in a dtype that holds their values.
+
+    It is float32 beside a number, which is rounded to it as by `equal`.
+    """
+    if not _is_narrow(x1) and not _is_narrow(x2):
+        return x1, x2
+    tensors = [x for x in (x1, x2) if type(x) is Tensor]
+    if len({t.dtype for t in tensors}) > 1:
+        narrow = x1 if _is_narrow(x1) else x2
+        raise TypeError(f"{func}: {narrow.dtype} has no arithmetic; convert with astype() first")
+    for t in tensors:
+        check_device(<Tensor>t, func)
+    wide = "float32" if len(tensors) == 1 else "bfloat16"
+    return tuple([astype(x, wide) if type(x) is Tensor else x for x in (x1, x2)])
+
+
 cdef Tensor in_order(Tensor t, str func):
     """The tensor itself if it is contiguous, else a copy."""
     return t if is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides) else copied(t, func)

@@ -11,7 +11,7 @@ from .._core.op_numbers cimport op_add, op_maximum, op_minimum
 from .._core.allocation cimport check_writable
 from .._core.tensor cimport Tensor, operations
 from .._core.types cimport kDLCPU
-from .arguments cimport HOLDS, check_output, deliver, kind_order, read_out, result_for
+from .arguments cimport HOLDS, check_output, deliver, is_narrow_float, kind_order, read_out, result_for
 from .index cimport SHORT_MASK, mask_positions, pack_mask, read_along_axis, read_at, read_few, write_at
 from .index_key cimport class_of, index_from_list, mask_indices, pack_nonzero, significant_bits
 
@@ -272,6 +272,8 @@ def nonzero(x, /):
     cdef int64_t n, count
     if t.impl.dl.ndim == 0:
         raise ValueError("nonzero: a tensor of 0 dimensions has no indices; reshape it to (1,), or compare it with 0")
+    if is_narrow_float(type):  # bfloat16 holds its values
+        return nonzero(t.astype("bfloat16"))
     if type < 0 or type >= computed_types:
         raise TypeError(f"nonzero: {t.dtype} has no arithmetic; convert with astype() first")
     if (t.impl.dl.device.device_type == kDLCPU and t.impl.dl.ndim == 1 and t.impl.dl.shape[0] <= SHORT_MASK and (
