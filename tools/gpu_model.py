@@ -166,7 +166,11 @@ KERNELS = [
     Kernel("uniform float64", *of("random", "values<1, double, 2>")),
     Kernel("normal float32", *of("random", "values<2, float, 1>")),
     Kernel("gamma float32", "samples", f"{K}random::samples<dlt::draw_gamma, float>", how=""),
-    Kernel("products of integers", *of("product", "tiled<int32_t, uint32_t, int32_t>"), how=""),
+    Kernel("quantize: mxfp4", *of("quantize", "blocks<dlt::float4_e2m1fn, 6>"), how=""),
+    Kernel("quantize: largest of blocks", *of("quantize", "largest<6>"), how=""),
+    Kernel("quantize: int8 codes", *of("quantize", "codes<int8_t, 6>"), how=""),
+    Kernel("dequantize: mxfp4 to bfloat16", *of("dequantize", f"values<dlt::float4_e2m1fn, {BRAIN}, 6, 4>"), how=""),
+    Kernel("products of integers", *of("product", "tiled<int32_t, int32_t, int32_t, uint32_t, int32_t>"), how=""),
     *(
         Kernel(f"small matrices: {name.replace('_', ' ')}", *of("matrices", f"{name}<float, 1, {side}>"), how="")
         for name, side in (

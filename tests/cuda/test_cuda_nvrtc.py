@@ -84,7 +84,9 @@ def test_every_family_compiles(arch, tmp_path):
         done += compile(arch, T, f"{{K}}tile::permute<{{K}}keep, 1, {{all_of('uint16_t')}}, {{end}}>") > 0
     whole = ("int8_t, uint32_t, int8_t", "uint64_t, uint64_t, uint64_t", ", ".join(["dlt::complex128"] * 3))
     for types in ("float, float, float", "double, double, double", "dlt::bfloat16, float, float", *whole):
-        done += compile(arch, P, f"{{K}}product::tiled<{{types}}>") > 0
+        element = types.partition(",")[0]
+        done += compile(arch, P, f"{{K}}product::tiled<{{element}}, {{element}}, {{types}}>") > 0
+    done += compile(arch, P, f"{{K}}product::tiled<int8_t, uint8_t, int32_t, uint32_t, int32_t>") > 0
     cast = "cast<dlt::float8_e4m3fn, true, true>, 1, float, float, float, float, dlt::float8_e4m3fn"
     done += compile(arch, E, f"{{K}}element::contiguous<{{K}}{{cast}}, 4, 0>") > 0
     for kernel in ("check<int64_t>", "words<uint8_t>", "words<dlt::kernels::wide_word>"):
@@ -120,7 +122,7 @@ def test_every_family_compiles(arch, tmp_path):
     print(done)
     """
     )
-    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "61"
+    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "62"
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

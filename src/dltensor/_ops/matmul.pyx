@@ -249,7 +249,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
-    if device.device_type == kDLCPU and multiplies_converted(wanted, operands[0].type, operands[1].type):
+    if multiplies_converted(wanted, operands[0].type, operands[1].type) and (
+            device.device_type == kDLCPU or type_table[wanted].kind == SIGNED):
         row = wanted
     else:
         row = _convert_factors(operands, used, 3 if out is not None else 2, owners, wanted)

@@ -20,6 +20,8 @@ using Number = std::complex<double>;
 
 Number load(const void* data, int type, int64_t at) {
   switch (type) {
+    case kBlasR8I: return static_cast<const int8_t*>(data)[at];
+    case kBlasR32I: return static_cast<const int32_t*>(data)[at];
     case kBlasR16F: {
       _Float16 value;
       memcpy(&value, static_cast<const uint16_t*>(data) + at, sizeof value);
@@ -38,6 +40,7 @@ Number load(const void* data, int type, int64_t at) {
 void store(void* data, int type, int64_t at, Number number) {
   const float single = static_cast<float>(number.real());
   switch (type) {
+    case kBlasR32I: static_cast<int32_t*>(data)[at] = static_cast<int32_t>(number.real()); return;
     case kBlasR16F: {
       const auto half = static_cast<_Float16>(single);
       memcpy(static_cast<uint16_t*>(data) + at, &half, sizeof half);
@@ -152,8 +155,16 @@ HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transp
   if (m < 0 || n < 0 || k < 0 || batch < 0 || lda < at_least(transpose_a ? k : m) || ldb < at_least(transpose_b ? n : k) ||
       ldc < at_least(m))
     return invalid_value;
+  const auto in_words = [&](const void* data, int leading, long long stride) {
+    return reinterpret_cast<uintptr_t>(data) % 4 == 0 && leading % 4 == 0 && (batch < 2 || stride % 4 == 0);
+  };
+  const bool whole = compute == kBlasCompute32I, bytes = type_a == kBlasR8I && type_b == kBlasR8I && type_c == kBlasR32I;
+  if (whole != bytes || (whole && !(in_words(a, lda, stride_a) && in_words(b, ldb, stride_b)))) return kBlasNotSupported;
   const bool complex = type_c == kBlasC32F || type_c == kBlasC64F;
-  const int factor = compute == kBlasCompute64F ? (complex ? kBlasC64F : kBlasR64F) : complex ? kBlasC32F : kBlasR32F;
+  const int factor = whole                        ? kBlasR32I
+                     : compute == kBlasCompute64F ? (complex ? kBlasC64F : kBlasR64F)
+                     : complex                    ? kBlasC32F
+                                                  : kBlasR32F;
   const bool may_round = (type_c == kBlasR16F || type_c == kBlasR16BF) && !(handle->math_mode & kBlasDisallowReducedPrecision);
   const bool tf32 = compute == kBlasCompute32FFastTF32;
   // clang-format off

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t workspace_bytes = size_t{32} << 20;  // what cuBLAS recommends for Hopper; fixed, so that captures work
 constexpr int most_batch_dims = 8;
+constexpr int64_t most_byte_depth = (int64_t{1} << 17) - 1;  // of products of int8 whose sums int32 holds
 std::atomic<bool> use_cublas{true};
 
 // One per stream. cuBLAS allows neither two threads in one handle nor a workspace shared by two streams.
@@ -133,7 +134,7 @@ bool as_blas(const Matrix& m, View* out) noexcept {
 
 struct Problem {
   Matrix a, b, c;
-  int type = 0;
+  int type = 0, a_type = 0, b_type = 0;  // those of a and b differ where they are bytes, and c is int32
   int64_t m = 0, n = 0, k = 0;
   int dims = 0;  // of batches
   int64_t batch[max_dims] = {};
@@ -143,9 +144,13 @@ struct Problem {
   kernels::Immediate factors[2];       // alpha and beta as elements of factor_type()
 };
 
-// -1: cuBLAS does not multiply it.
+bool is_byte(int type) noexcept { return type == type_int8 || type == type_uint8; }
+
+// -1: cuBLAS does not multiply it. Of integers it takes int8 into int32.
 int blas_type(int type) noexcept {
   switch (type) {
+    case type_int8: return kBlasR8I;
+    case type_int32: return kBlasR32I;
     case type_float64: return kBlasR64F;
     case type_float32: return kBlasR32F;
     case type_float16: return kBlasR16F;
@@ -154,6 +159,17 @@ int blas_type(int type) noexcept {
     case type_complex128: return kBlasC64F;
     default: return -1;
   }
+}
+
+bool has_blas_types(const Problem& p) noexcept {
+  if (p.type == type_int32) return p.a_type == type_int8 && p.b_type == type_int8 && p.k <= most_byte_depth && !p.reads;
+  return p.type != type_int8 && blas_type(p.type) >= 0;
+}
+// What cuBLAS asks of matrices of bytes: words of four.
+bool has_words(const Matrix& m, const View& view, int dims) noexcept {
+  uint64_t all = reinterpret_cast<uintptr_t>(m.data) | static_cast<uint64_t>(view.leading);
+  for (int d = 0; d < dims; ++d) all |= static_cast<uint64_t>(m.batch_steps[d]);
+  return all % 4 == 0;
 }
 
 // The dtype of alpha and beta: 16-bit floats accumulate in float32, everything else in its own dtype.
@@ -167,15 +183,19 @@ const char* sum_name(int type) noexcept {
 }
 
 // Row-major C = A B is column-major C' = B' A': the operands are swapped and nothing is moved. A column-major C is
-// computed directly.
-Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream) noexcept {
+// computed directly. `refused`: cuBLAS has no product of these bytes, and nothing was enqueued that matters.
+Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream, bool* refused) noexcept {
   Handle* handle = nullptr;
   DLT_TRY(handle_of(stream, &handle));
   const void *alpha = p.factors[0].bytes, *beta = p.factors[1].bytes;
-  const int data_type = blas_type(p.type);
+  const int data_type = blas_type(p.type), a_type = blas_type(p.a_type), b_type = blas_type(p.b_type);
+  const bool of_bytes = p.type == type_int32;
   const bool wide = p.type == type_float64 || p.type == type_complex128, half = factor_type(p.type) != p.type;
-  const int compute = wide ? kBlasCompute64F : thread_tf32() && !half ? kBlasCompute32FFastTF32 : kBlasCompute32F;
-  const int64_t bytes = type_table[p.type].bytes;
+  const int compute = of_bytes                 ? kBlasCompute32I
+                      : wide                   ? kBlasCompute64F
+                      : thread_tf32() && !half ? kBlasCompute32FFastTF32
+                                               : kBlasCompute32F;
+  const int64_t bytes = type_table[p.type].bytes, width = type_table[p.a_type].bytes;
 
   // The innermost batch dimension is one strided call; the others are a loop.
   const int inner = p.dims - 1;
@@ -196,22 +216,23 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
       at[1] += index * p.b.batch_steps[d];
       at[2] += index * p.c.batch_steps[d];
     }
-    const char *x = p.a.data + at[0] * bytes, *y = p.b.data + at[1] * bytes;
+    const char *x = p.a.data + at[0] * width, *y = p.b.data + at[1] * width;
     char* z = p.c.data + at[2] * bytes;
     const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k),
               batch = static_cast<int>(inner_count);
     const auto result =
         c.transposed
             ? cublas.cublasGemmStridedBatchedEx(handle->handle, a.transposed ? kBlasNoTranspose : kBlasTranspose,
-                                                b.transposed ? kBlasNoTranspose : kBlasTranspose, m, n, k, alpha, x, data_type,
-                                                static_cast<int>(a.leading), step(p.a), y, data_type,
-                                                static_cast<int>(b.leading), step(p.b), beta, z, data_type,
-                                                static_cast<int>(c.leading), step(p.c), batch, compute, kBlasDefaultAlgorithm)
+                                                b.transposed ? kBlasNoTranspose : kBlasTranspose, m, n, k, alpha, x, a_type,
+                                                static_cast<int>(a.leading), step(p.a), y, b_type, static_cast<int>(b.leading),
+                                                step(p.b), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
+                                                compute, kBlasDefaultAlgorithm)
             : cublas.cublasGemmStridedBatchedEx(handle->handle, b.transposed ? kBlasTranspose : kBlasNoTranspose,
-                                                a.transposed ? kBlasTranspose : kBlasNoTranspose, n, m, k, alpha, y, data_type,
-                                                static_cast<int>(b.leading), step(p.b), x, data_type,
-                                                static_cast<int>(a.leading), step(p.a), beta, z, data_type,
-                                                static_cast<int>(c.leading), step(p.c), batch, compute, kBlasDefaultAlgorithm);
+                                                a.transposed ? kBlasTranspose : kBlasNoTranspose, n, m, k, alpha, y, b_type,
+                                                static_cast<int>(b.leading), step(p.b), x, a_type, static_cast<int>(a.leading),
+                                                step(p.a), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
+                                                compute, kBlasDefaultAlgorithm);
+    if (of_bytes && result == kBlasNotSupported) return *refused = true, success;
     DLT_TRY(check_blas(result, "cublasGemmStridedBatchedEx"));
   }
   stream.count_work();
@@ -227,11 +248,13 @@ Status call_tiled(const Problem& p, const LaunchContext& context) noexcept {
   KernelKey key;
   key.add(3, 2);
   key.add(static_cast<uint64_t>(p.type), 6);
+  key.add(static_cast<uint64_t>(p.a_type), 6);
+  key.add(static_cast<uint64_t>(p.b_type), 6);
   DLT_TRY(kernel_of(
       device, key, "native/cuda/kernels/linalg/product.cuh",
       [&] {
-        return std::string("product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
-               type_name(factor_type(p.type)) + ">";
+        return std::string("product::tiled<") + type_name(p.a_type) + ", " + type_name(p.b_type) + ", " + type_name(p.type) +
+               ", " + sum_name(p.type) + ", " + type_name(factor_type(p.type)) + ">";
       },
       &kernel));
   kernels::Product q{};
@@ -262,12 +285,12 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
   for (const Operand* operand : operands) {
     if (operand->tensor->ndim < 2)
       return fail(Fault::value, "gemm: expected matrices, got a tensor of %d dimensions", operand->tensor->ndim);
-    int type = 0;
-    DLT_TRY(type_of("gemm", *operand->tensor, &type));
-    if (operand != &a && type != p.type)
-      return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.type].name, type_table[type].name);
-    p.type = type;
+    DLT_TRY(type_of("gemm", *operand->tensor, operand == &a ? &p.a_type : operand == &b ? &p.b_type : &p.type));
   }
+  const bool of_bytes = p.type == type_int32 && is_byte(p.a_type) && is_byte(p.b_type);
+  if (!of_bytes && (p.a_type != p.type || p.b_type != p.type))
+    return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.a_type].name,
+                type_table[p.a_type == p.b_type ? p.type : p.b_type].name);
   if (p.type == type_bool || p.type >= computed_types)
     return fail(Fault::type, "gemm: expected integers, floats or complex numbers, got %s", type_table[p.type].name);
   describe(p.a, a);
@@ -302,7 +325,7 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
 
 Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const LaunchContext& context) noexcept {
   Stream& stream = *context.stream;
-  const bool have_blas = use_cublas.load(std::memory_order_relaxed) && blas_type(p.type) >= 0 && load_cublas().ok() &&
+  const bool have_blas = use_cublas.load(std::memory_order_relaxed) && has_blas_types(p) && load_cublas().ok() &&
                          p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
   View va, vb, vc;
   if (have_blas && !as_blas(p.c, &vc)) {
@@ -328,7 +351,11 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
   DLT_TRY(use(a.block, stream, false));
   DLT_TRY(use(b.block, stream, false));
   DLT_TRY(use(c.block, stream, true));
-  return have_blas ? call_blas(p, va, vb, vc, stream) : call_tiled(p, context);
+  const bool has_bytes = p.a_type != p.type;
+  if (!have_blas || (has_bytes && !(has_words(p.a, va, p.dims) && has_words(p.b, vb, p.dims)))) return call_tiled(p, context);
+  bool refused = false;
+  DLT_TRY(call_blas(p, va, vb, vc, stream, &refused));
+  return refused ? call_tiled(p, context) : success;
 }
 
 }  // namespace

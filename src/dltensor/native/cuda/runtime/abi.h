@@ -251,18 +251,22 @@ using cublasHandle_t = struct cublasHandleStruct*;
 
 // clang-format off
 #define DLT_CUDA_CUBLAS_CONSTANTS(X)                         \
+  X(kBlasNotSupported, 15, CUBLAS_STATUS_NOT_SUPPORTED)      \
   X(kBlasNoTranspose, 0, CUBLAS_OP_N)                        \
   X(kBlasTranspose, 1, CUBLAS_OP_T)                          \
   X(kBlasDefaultAlgorithm, -1, CUBLAS_GEMM_DEFAULT)          \
   X(kBlasCompute32F, 68, CUBLAS_COMPUTE_32F)                 \
   X(kBlasCompute64F, 70, CUBLAS_COMPUTE_64F)                 \
+  X(kBlasCompute32I, 72, CUBLAS_COMPUTE_32I)                 \
   X(kBlasCompute32FFastTF32, 77, CUBLAS_COMPUTE_32F_FAST_TF32) \
   X(kBlasDisallowReducedPrecision, 16, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) \
   X(kBlasR32F, 0, CUDA_R_32F)                                \
   X(kBlasR64F, 1, CUDA_R_64F)                                \
   X(kBlasR16F, 2, CUDA_R_16F)                                \
+  X(kBlasR8I, 3, CUDA_R_8I)                                  \
   X(kBlasC32F, 4, CUDA_C_32F)                                \
   X(kBlasC64F, 5, CUDA_C_64F)                                \
+  X(kBlasR32I, 10, CUDA_R_32I)                               \
   X(kBlasR16BF, 14, CUDA_R_16BF)
 // clang-format on
 

@@ -5,9 +5,9 @@
 
 namespace dlt::kernels::product {
 
-// T lies in memory, S is summed in, and F are alpha and beta, as gemm.cc chooses. 256 threads; each owns 4 x 4 elements of
+// A, B and T lie in memory, S is summed in, and F are alpha and beta, as gemm.cc chooses. 256 threads; each owns 4 x 4 elements of
 // the result.
-template <class T, class S, class F>
+template <class A, class B, class T, class S, class F>
 __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) {
   constexpr int side = 64, deep = 16, own = 4, lines = side / own;
   __shared__ S a_tile[deep][side + 1];
@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
       b_at += int64_t(rest) * p.b_stride[d];
       c_at += int64_t(rest) * p.c_stride[d];
     }
-    const T* a = static_cast<const T*>(p.a) + a_at;
-    const T* b = static_cast<const T*>(p.b) + b_at;
+    const A* a = static_cast<const A*>(p.a) + a_at;
+    const B* b = static_cast<const B*>(p.b) + b_at;
     T* c = static_cast<T*>(p.c) + c_at;
     S sum[own][own];
 #pragma unroll
@@ -41,10 +41,10 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
         const int b_line = b_runs ? k % side : k / deep, b_deep = b_runs ? k / side : k % deep;
         const int64_t row = row0 + a_line, column = column0 + b_line;
         const int64_t at_a = depth0 + a_deep, at_b = depth0 + b_deep;
-        a_tile[a_deep][a_line] = row < p.rows && at_a < p.depth ? S(computed<T>::in(a[row * p.a_row + at_a * p.a_column]))
+        a_tile[a_deep][a_line] = row < p.rows && at_a < p.depth ? S(computed<A>::in(a[row * p.a_row + at_a * p.a_column]))
                                                                 : S{};
         b_tile[b_deep][b_line] = column < p.columns && at_b < p.depth
-                                     ? S(computed<T>::in(b[at_b * p.b_row + column * p.b_column]))
+                                     ? S(computed<B>::in(b[at_b * p.b_row + column * p.b_column]))
                                      : S{};
       }
       __syncthreads();
