@@ -2,7 +2,9 @@
 // The CUDA engine as plain C functions over flat arguments, so that tests can drive it with ctypes and NumPy, without
 // the tensor class. Built by conftest.py together with the engine; not part of the package.
 #include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "native/cpu/elementwise/op_numbers.h"
 #include "native/ops/elementwise/ops.h"
@@ -11,6 +13,7 @@
 #include "native/cuda/runtime/engine.h"
 #include "native/ops/elementary/complex.h"
 #include "native/cuda/linalg/matrices.h"
+#include "native/cuda/quantize/quantize.h"
 
 using namespace dlt;
 using namespace dlt::cuda;
@@ -145,6 +148,22 @@ SHIM int shim_gemm(const Flat* a, const Flat* b, const Flat* c, double alpha, do
   const int fault = answer(gemm(Made(a).operand, Made(b).operand, Made(c).operand, first, second, {stream}));
   set_thread_tf32(false);
   return fault;
+}
+SHIM int shim_quantize(int kind, int rule, int type, const Flat* x, const Flat* values, const Flat* scale, const Flat* second,
+                       Stream* stream) {
+  const QuantizeCall call{static_cast<ScaleKind>(kind), static_cast<ScaleRule>(rule), type};
+  Made in(x), codes(values), scales(scale), whole(second ? second : scale);
+  return answer(quantize(call, in.operand, codes.operand, scales.operand, second ? &whole.operand : nullptr, {stream}));
+}
+SHIM int shim_dequantize(const Flat* values, const Flat* zero, const Flat* scales, int count, const Flat* out, Stream* stream) {
+  Made in(values), target(out), point(zero ? zero : values);
+  std::vector<std::unique_ptr<Made>> made;
+  std::vector<Operand> operands;
+  for (int k = 0; k < count; ++k) {
+    made.push_back(std::make_unique<Made>(scales + k));
+    operands.push_back(made.back()->operand);
+  }
+  return answer(dequantize(in.operand, zero ? &point.operand : nullptr, operands.data(), count, target.operand, {stream}));
 }
 // Solves for one matrix of n x n and `columns` right-hand sides, in b, without waiting.
 SHIM int shim_solve(const Flat* a, const Flat* b, int64_t n, int64_t columns, Stream* stream) {

@@ -252,6 +252,38 @@ def test_every_distribution_compiles(arch, tmp_path):
     assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 46
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_kernel_of_quantization_compiles(arch, tmp_path):
+    script = (
+        FAMILIES
+        + f"""
+    arch = {arch}"""
+        + """
+    Q, D, H = "dlt::kernels::quantize::", "dlt::kernels::dequantize::values<", "native/cuda/kernels/quantize/"
+    done = 0
+    def of(header, expression):
+        global done
+        compile(arch, f"{H}{header}.cuh", expression)
+        done += 1
+    for dims in (6, 64):
+        of("quantize", f"{Q}largest<{dims}>")
+    narrow = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e3m4", "float6_e2m3fn", "float6_e3m2fn",
+              "float4_e2m1fn", "int4", "int2")
+    for t in ("int8_t", *(f"dlt::{name}" for name in narrow)):
+        of("quantize", f"{Q}codes<{t}, 6>")
+        of("quantize", f"{Q}blocks<{t}, 6>")
+        for result in ("float", "dlt::bfloat16"):
+            of("dequantize", f"{D}{t}, {result}, 6, 4>")
+    for t in ("dlt::uint4", "dlt::uint2", "uint8_t", "int32_t", "uint64_t", "dlt::float16", "float", "double",
+              "dlt::float8_e8m0fnu"):
+        of("dequantize", f"{D}{t}, double, 6, 4>")
+        of("dequantize", f"{D}{t}, dlt::float16, 64, 1>")
+    print(done)
+    """
+    )
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 2 + 10 * 4 + 9 * 2
+
+
 @pytest.fixture(params=["NVRTC", "fake"])
 def compiler(request):
     return nvrtc() if request.param == "NVRTC" else request.getfixturevalue("fake_nvrtc")

@@ -31,6 +31,7 @@ cdef enum:
 # The kinds of scales, and the rules of powers of two, in the order of the engine.
 KINDS = ("power", "ratio", "two_level")
 RULES = ("floor", "even", "ceil")
+MOST_NUMBERS = MOST_OPERANDS
 
 
 def has_format(DType dtype, str kind="ratio"):
@@ -57,7 +58,7 @@ cdef Tensor _in_order(Tensor t, str func):
 
 
 def quantize_blocks(Tensor x, Tensor values, Tensor scale, tensor_scale, str kind, str rule):
-    """Quantize float32 into new tensors in C order. False where the engine of the device has no such function."""
+    """Quantize float32 into new tensors in C order. False while a fused function is recorded: it is composed of steps."""
     cdef QuantizeOptions call
     cdef LaunchContext launch
     cdef EngineOperand source, codes, scales, second
@@ -81,7 +82,7 @@ def quantize_blocks(Tensor x, Tensor values, Tensor scale, tensor_scale, str kin
 
 
 def dequantize_blocks(Tensor values, zero, list scales, Tensor out):
-    """Dequantize into a new tensor in C order. False where the engine of the device does not."""
+    """Dequantize into a new tensor in C order, by at most MOST_NUMBERS. False while a fused function is recorded."""
     cdef LaunchContext launch
     cdef EngineOperand source, target, offset
     cdef const EngineOperand* point = NULL
@@ -89,7 +90,7 @@ def dequantize_blocks(Tensor values, zero, list scales, Tensor out):
     cdef PyThreadState* state
     cdef int64_t i, count = len(scales)
     cdef const EngineTable* engine = engine_at(values.impl.dl.device, &launch, "dequantize")
-    if engine.dequantize == NULL or count + (zero is not None) > MOST_OPERANDS:
+    if engine.dequantize == NULL:
         return False
     values = _in_order(values, "dequantize")
     owners = [values, *[_in_order(t, "dequantize") for t in scales]]

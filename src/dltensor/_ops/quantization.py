@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of few bits with scales for blocks: quantize, dequantize, quantization_error. No loops here.
+"""Numbers of few bits with scales for blocks: quantize, dequantize, quantization_error. No loops here."""
 
-The engine computes on the CPU. CUDA composes the same of element-wise functions, to the same bits; it takes no
-packed values.
-"""
-
-from math import inf, log10, nan, sqrt
+from math import fsum, inf, log10, nan, sqrt
 from typing import NamedTuple
 
 from .._core.convert import asarray, empty, zeros_for
@@ -16,6 +12,7 @@ from .._core.types import DTYPES, as_dtype
 from . import elementwise as ops
 from . import reduce
 from .block_scales import (
+    MOST_NUMBERS,
     RULES,
     dequantize_blocks,
     has_format,
@@ -142,8 +139,7 @@ def quantize(x, format, *, block=None, rule="floor"):
     ValueError
         `format` or `rule` is unknown, or `block` does not divide the shape.
     TypeError
-        `x` is bool or complex, `block` holds something else than integers, or values of fewer than 8 bits are wanted
-        on a CUDA device.
+        `x` is bool or complex, or `block` holds something else than integers.
 
     See Also
     --------
@@ -196,7 +192,7 @@ def _divided(t, counts):
 
 
 def _composed(x, dtype, kind, rule, counts):
-    """The values and scales of float32 by element-wise functions, as native/ops/quantize/scales.h has them."""
+    """The values and scales of float32 as steps of a fused function, as native/ops/quantize/scales.h has them."""
     inner = _divided(x, counts)
     largest = reduce.max(ops.abs(inner), axis=tuple(range(1, inner.ndim, 2)), keepdims=True)
     finite, second = ops.isfinite(largest), None
@@ -257,7 +253,7 @@ def dequantize(values, scale, *more_scales, zero=None, dtype=None):
     ValueError
         A scale does not divide the values into blocks, or has more dimensions.
     TypeError
-        A dtype is bool or complex, `dtype` is no float that is computed with, or packed values are on a CUDA device.
+        A dtype is bool or complex, or `dtype` is no float that is computed with.
 
     See Also
     --------
@@ -284,9 +280,11 @@ def dequantize(values, scale, *more_scales, zero=None, dtype=None):
         _blocks_of(s, name, values) for s, name in zip((scale, *more_scales), names, strict=True) if s is not None
     ]
     zero = None if zero is None else _blocks_of(zero, "zero", values)
-    out = empty(values.shape, dtype=dtype, device=values.device)
-    if dequantize_blocks(values, zero, scales, out):
-        return out
+    most = MOST_NUMBERS - (zero is not None)
+    rest = scales[most:]
+    out = empty(values.shape, dtype="float32" if rest else dtype, device=values.device)
+    if dequantize_blocks(values, zero, scales[:most], out):
+        return dequantize(out, *rest, dtype=dtype) if rest else out
     y = astype(values, "float32")
     for factor, join in [(zero, ops.subtract), *((s, ops.multiply) for s in scales)]:
         if factor is not None:

@@ -302,6 +302,46 @@ struct Matrices {
   int m, n, k, flag;
 };
 
+// A tensor in C order whose axes are divided into blocks. What it takes at once are codes_pack neighbouring elements.
+inline constexpr int codes_pack = 8;
+struct BlockAxis {
+  Divider<uint64_t> count, length;  // of blocks, and of each
+};
+template <int DIMS>
+struct Quantize {
+  const float* x;
+  void *values, *scales;
+  uint32_t* largest;  // magnitude of each block; null: not wanted, or found by the kernel itself
+  uint32_t* most;  // finite one of the tensor; null: not wanted
+  float* tensor_scale;  // or null
+  uint64_t n, blocks, units;  // elements; units: packs of x in a block
+  Divider<uint64_t> block_count;
+  uint64_t parts, part;  // of a block; units
+  uint32_t pack, lane_bits;  // elements of a unit; a block or part has 1 << lane_bits threads
+  uint32_t wide, aligned, whole;  // x and the values allow wide accesses; codes_pack elements are of one block
+  int32_t kind, rule;  // see native/ops/quantize/scales.h
+  int dims;
+  BlockAxis axis[DIMS];
+};
+static_assert(sizeof(Quantize<64>) <= 4096, "parameters of a kernel");
+
+// Numbers of blocks that are joined with the elements of a tensor, each in its turn.
+template <int DIMS, int OPERANDS>
+struct Dequantize {
+  const void* values;
+  void* out;
+  uint64_t n;
+  const float* numbers[OPERANDS];
+  uint32_t adjacent[OPERANDS];  // codes_pack elements have as many numbers, and not one
+  uint32_t singly;  // or they lie anywhere
+  uint32_t aligned, out_aligned, subtracts;  // subtracts: the first ones are zero points
+  int operands, dims;
+  Divider<uint64_t> extent[DIMS];
+  Divider<uint64_t> length[OPERANDS][DIMS];
+  int64_t step[OPERANDS][DIMS];
+};
+static_assert(sizeof(Dequantize<64, 1>) <= 4096, "parameters of a kernel");
+
 // Positions in a tensor by index arrays, in words.
 struct Places {
   int64_t* places;

@@ -3,6 +3,7 @@
 #include "native/cuda/random/random.h"
 #include "native/cuda/kernels/parameters.cuh"
 #include "native/cuda/linalg/matrices.h"
+#include "native/cuda/quantize/quantize.h"
 #include "native/cuda/reduce/reduce.h"
 #include "native/cuda/scan/scan.h"
 
@@ -13,7 +14,7 @@ static_assert(sizeof(Launch) <= sizeof(LaunchContext::settings) && alignof(Launc
 const EngineTable cuda_engine = {
     element, real,       cast,         choose,  fill,      gemm,           reduce,
     scan,    sort_along, gather,       scatter, pack_mask, mask_positions, kernels::mask_tile,
-    factor,  draw,       searchsorted, tally,   nullptr,   nullptr,
+    factor,  draw,       searchsorted, tally,   quantize,  dequantize,
 };
 
 }  // namespace dlt::cuda

@@ -19,6 +19,18 @@ enum class ScaleKind : int {
   two_level,  // that ratio as a float8_e4m3fn, times one float32 of the tensor
 };
 
+// How the exponent of a power of two follows from the largest magnitude of a block: `carry` is what is added to the magnitude before
+// its exponent is taken, `top` the exponent of the largest element. The rules are those of ScaleRule, by number.
+struct PowerOf {
+  uint32_t carry;
+  int32_t top;
+};
+DLT_FN PowerOf power_of(int rule, float largest_element, int mantissa) {
+  const uint32_t bits = bits_as<uint32_t>(largest_element);
+  const uint32_t half = uint32_t(1) << (22 - mantissa), rest = 0x7fffffu - (bits & 0x7fffffu);
+  return {rule == 0 ? 0u : rule == 1 ? half : rest, int32_t(bits >> 23) - 127};
+}
+
 // A factor or divisor that says: the block has an infinity or NaN, and its elements are 0.
 DLT_FN float not_finite() { return bits_as<float>(0x7fc00000u); }
 
