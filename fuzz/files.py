@@ -6,10 +6,14 @@ are made from sound ones by changes of their header's text, of numbers in it, an
 file, names, types, shapes and elements must be equal. Every file is read by its path, mapped and not, and as bytes, a
 file object and an open file, which must agree.
 
+Quantised checkpoints, sound and hostile, are converted by `dltensor convert` and by NumPy: checkpoints.py. Memory of
+large conversions is measured.
+
 Then threads read from open files while another one closes them and opens others: a read gives the elements of its own
 file, or says that the file is closed.
 
-Run: python fuzz/files.py [--cases 20000] [--seed 1] [--seconds 3600] [--closes 300]
+Run: python fuzz/files.py [--cases 20000] [--seed 1] [--seconds 3600] [--checkpoints 800] [--megabytes 48]
+                          [--closes 300]
 """
 
 import argparse
@@ -24,6 +28,7 @@ import threading
 import time
 import warnings
 
+import checkpoints
 import ml_dtypes
 import numpy as np
 
@@ -337,6 +342,8 @@ def main():
     parser.add_argument("--cases", type=int, default=20_000, help="files of each format")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="how long for each format, instead of a number of files")
+    parser.add_argument("--checkpoints", type=int, default=800, help="quantised checkpoints that are converted")
+    parser.add_argument("--megabytes", type=int, default=48, help="of weights whose conversion is measured; 0: none")
     parser.add_argument("--closes", type=int, default=300, help="files that are closed beside reads")
     options = parser.parse_args()
     status = 0
@@ -351,6 +358,15 @@ def main():
         for text in found[:20]:
             print(text)
         status |= bool(found) or accepted < number // 20
+    found, counts = checkpoints.run(options.checkpoints, options.seed)
+    number = sum(counts.values())
+    if options.megabytes:
+        found += checkpoints.run_memory(options.megabytes, 4, options.seed)
+    words = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    print(f"checkpoints: {number} files ({words}), {len(found)} findings")
+    for text in found[:20]:
+        print(text)
+    status |= bool(found) or len(counts) < len(checkpoints.DEFECTS)
     found, number = run_closes(options.closes, options.seed)
     print(f"closes: {number} files closed beside reads, {len(found)} findings")
     for text in found[:20]:

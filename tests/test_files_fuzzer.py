@@ -4,9 +4,13 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dltensor as dl
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
+import checkpoints
 import files
 
 
@@ -74,3 +78,54 @@ def test_a_file_that_is_closed_while_it_is_read_is_found(monkeypatch):
     monkeypatch.setattr(_sources.LastUse, "__del__", lambda self: None)
     monkeypatch.setattr(_files.TensorFile, "_release", close_at_once)
     assert any(files.run_closes(40, seed)[0] for seed in range(20))
+
+
+def test_checkpoints_are_converted_or_refused():
+    found, counts = checkpoints.run(120, 2)
+    assert found == []
+    assert counts["sound"] == 30
+    assert len(counts) > len(checkpoints.DEFECTS)
+
+
+@pytest.mark.parametrize("maker", checkpoints.MAKERS)
+def test_every_layout_is_converted(maker, tmp_path):
+    for seed in range(6):
+        w = checkpoints.weight(np.random.default_rng(seed), maker)
+        assert checkpoints.problem_of_sound(tmp_path, [w]) is None
+
+
+def planted(monkeypatch, name, function):
+    from dltensor._tools import checkpoints as layouts
+
+    monkeypatch.setattr(layouts, name, function)
+    return checkpoints.run(200, 1)[0]
+
+
+def test_a_planted_defect_of_the_conversion_is_found(monkeypatch):
+    found = planted(monkeypatch, "_check_numbers", lambda group, role, t: None)
+    assert any("nan_in_scale: status 0" in text for text in found)
+    assert any("negative_scale: status 0" in text for text in found)
+
+
+def test_a_divisor_that_is_taken_for_a_factor_is_found(monkeypatch):
+    found = planted(monkeypatch, "_check_second", lambda group, second: None)
+    assert any("divisor_for_factor: status 0" in text for text in found)
+
+
+def test_a_scale_that_is_not_checked_is_found(monkeypatch):
+    found = planted(monkeypatch, "_divides", lambda shape, scale: True)
+    assert any("scale_of_another_shape" in text for text in found)
+
+
+def test_wrong_numbers_are_found(monkeypatch):
+    right = dl.dequantize
+    found = []
+    with monkeypatch.context() as patch:
+        patch.setattr(dl, "dequantize", lambda *q, **how: right(*q, **{**how, "zero": None}))
+        found = checkpoints.run(200, 1)[0]
+    assert any("gives other numbers" in text for text in found)
+
+
+def test_memory_that_is_not_bounded_is_found():
+    """With no allowance nothing is within the bound, so that a bound that is broken is seen."""
+    assert len(checkpoints.run_memory(1, 1, 1, allowance=-(1 << 30))) == len(checkpoints.MAKERS) + 5

@@ -40,8 +40,28 @@ def arguments(parser):
 class _Output:
     """A weight in the new file: tensors by name with dtype and shape, and the function that makes them."""
 
+    __slots__ = ("described", "error", "make", "what")
+
     def __init__(self, described, make, what):
         self.described, self.make, self.what, self.error = described, make, what, None
+
+
+class _Copy:
+    """A tensor that is copied. Files have hundreds of thousands of them: it has a name and nothing else of its own."""
+
+    __slots__ = ("file", "name")
+    what, error = "copied", None
+
+    def __init__(self, name, file):
+        self.name, self.file = name, file
+
+    @property
+    def described(self):
+        info = self.file.info(self.name)
+        return {self.name: (info.dtype, info.shape)}
+
+    def make(self):
+        return [self.file.read(self.name)]
 
 
 def _nbytes(dtype, shape):
@@ -103,14 +123,8 @@ def plan(file, options):
                 (lambda n=name: file.read(n)) if group is None else (lambda g=group: g.dequantize(file.read, "float32"))
             )
             outputs.append(_quantized(name, options, shape, read))
-        elif group is None:
-            outputs.append(_Output({name: (info.dtype, shape)}, lambda n=name: [file.read(n)], "copied"))
         else:
-            for part in group.parts.values():
-                part_info = file.info(part)
-                outputs.append(
-                    _Output({part: (part_info.dtype, part_info.shape)}, lambda n=part: [file.read(n)], "copied")
-                )
+            outputs.extend(_Copy(part, file) for part in ([name] if group is None else group.parts.values()))
     return outputs, list({id(group): group for group in groups.values()}.values())
 
 
@@ -130,11 +144,12 @@ def convert(file, target, options):
     """Write the new file; returns the outputs and the groups that were found."""
     outputs, groups = plan(file, options)
     header, order = _header(outputs, file.metadata, "convert")
-    places, at = {}, len(header)
     sizes = {name: _nbytes(*what) for output in outputs for name, what in output.described.items()}
+    places, at = {}, len(header)
     for name in order:
         places[name] = at
         at += sizes[name]
+    del order
     with Bar("convert, MB") as bar, Replacement(target, at, "convert") as new:
         new.write(header)
         done = 0

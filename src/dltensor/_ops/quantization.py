@@ -36,6 +36,7 @@ FORMATS = {
     "mxfp4": ("float4_e2m1fn", "power", 32),
     "nvfp4": ("float4_e2m1fn", "two_level", 16),
 }
+PART = 1 << 20  # elements whose errors are measured at a time
 SCALE_DTYPES = {"power": "float8_e8m0fnu", "ratio": "float32", "two_level": "float8_e4m3fn"}
 
 
@@ -346,19 +347,48 @@ def quantization_error(x, q):
     (1, 1, 1.0, 18.1)
     """
     q = tuple(q)
-    x, y = _as_float32(x, "quantization_error", "x"), dequantize(*q)
-    if x.shape != y.shape:
-        raise ValueError(f"quantization_error: x has shape {x.shape}, the values of q have {y.shape}")
+    x, values = asarray(x), asarray(q[0])
+    if x.shape != values.shape:
+        raise ValueError(f"quantization_error: x has shape {x.shape}, the values of q have {values.shape}")
+    numbers = [s if s is None else asarray(s) for s in q[1:]]
+    parts = [_measured(*part) for part in _row_parts(x, values, numbers)]
     if x.size == 0:
         return QuantizationError(0.0, 0.0, inf, 0, 0)
-    error = ops.abs(ops.subtract(y, x))
+    largest, powers, errors, clamped, flushed = zip(*parts, strict=True)
+    power, error = fsum(powers), fsum(errors)
+    relative = error / power if power else (inf if error else 0.0)
+    decibels = inf if relative == 0 else -inf if relative == inf else -10 * log10(relative)
+    greatest = nan if any(part != part for part in largest) else max(largest)
+    return QuantizationError(greatest, sqrt(relative), decibels, sum(clamped), sum(flushed))
+
+
+def _row_parts(x, values, numbers):
+    """The operands in parts of rows, so that temporaries are small; as a whole where blocks have several rows."""
+    rows = x.shape[0] if x.ndim else 1
+    count = max(rows * PART // max(x.size, 1), 1)
+    in_rows = [s is not None and s.ndim == x.ndim and s.shape[0] == rows for s in numbers]
+    is_apart = x.size // max(rows, 1) * values.dtype.bits % 8 == 0  # a row begins with a byte
+    if (
+        count >= rows
+        or not is_apart
+        or not all(cut or s is None or s.size == 1 for s, cut in zip(numbers, in_rows, strict=True))
+    ):
+        return [(x, values, numbers)]
+    return (
+        (x[at], values[at], [s[at] if cut else s for s, cut in zip(numbers, in_rows, strict=True)])
+        for at in (slice(first, first + count) for first in range(0, rows, count))
+    )
+
+
+def _measured(x, values, numbers):
+    """Largest error, sums of squares of the numbers and of the errors, and the counts, of a part."""
+    x, y = _as_float32(x, "quantization_error", "x"), dequantize(values, *numbers)
+    if x.size == 0:
+        return 0.0, 0.0, 0.0, 0, 0
+    error, magnitude, clamped = ops.abs(ops.subtract(y, x)), ops.abs(x), 0
     powers = [float(reduce.sum(ops.square(astype(t, "float64")))) for t in (x, error)]
-    values, magnitude = asarray(q[0]), ops.abs(x)
-    clamped = 0
     if has_format(values.dtype):
-        most = ops.greater_equal(ops.abs(astype(values, "float32")), largest_element(values.dtype))
+        most = ops.greater_equal(ops.abs(dequantize(values, 1.0)), largest_element(values.dtype))
         clamped = int(reduce.count_nonzero(ops.logical_and(most, ops.greater(magnitude, ops.abs(y)))))
     flushed = reduce.count_nonzero(ops.logical_and(ops.equal(y, 0.0), ops.greater(magnitude, 0.0)))
-    relative = powers[1] / powers[0] if powers[0] else (inf if powers[1] else 0.0)
-    decibels = inf if relative == 0 else -10 * log10(relative) if relative < inf else -inf
-    return QuantizationError(float(reduce.max(error)), sqrt(relative), decibels, clamped, int(flushed))
+    return float(reduce.max(error)), *powers, clamped, int(flushed)

@@ -12,6 +12,8 @@ import dltensor as dl
 
 from .._core.foreign_text import quoted
 
+PART = 1 << 20  # elements that are computed at a time where temporaries would be larger than the weight
+
 
 class LayoutError(ValueError):
     """Tensors of a file that do not fit the layout that their names say; the message has names and values."""
@@ -183,11 +185,12 @@ def _by_scales(group, t, dtype):
 
 
 def _by_large_blocks(group, t, dtype):
-    scale = t["scale"]
-    if any(n != m * 128 for n, m in zip(group.shape, scale.shape, strict=True)):  # the last blocks are cut
-        for axis, extent in enumerate(group.shape):
-            scale = dl.repeat(scale, 128, axis=axis)[(slice(None),) * axis + (slice(extent),)]
-    return dl.dequantize(t["values"], scale, dtype=dtype)
+    values = t["values"]
+    if any(n % 128 for n in group.shape):  # the last blocks are cut
+        widths = [(0, -n % 128) for n in group.shape]
+        values = dl.pad(values.view("uint8"), widths).view(values.dtype)
+    whole = dl.dequantize(values, t["scale"], dtype=dtype)
+    return whole[tuple(slice(n) for n in group.shape)]
 
 
 def _by_pairs(group, t, dtype):
@@ -212,9 +215,9 @@ def _by_gptq(group, t, dtype):
         if not bool(dl.all(dl.equal(t["order"], dl.floor_divide(groups, depth // scale.shape[0])))):
             _fail(group.name, "g_idx permutes the groups, which is not read")
     codes = t["values"].view("uint4").astype("uint8").reshape((depth // 8, columns, 8))
-    codes = dl.permute_dims(codes, (0, 2, 1)).reshape((depth, columns))
+    codes = dl.permute_dims(codes, (1, 0, 2)).reshape((columns, depth))
     zeros = dl.add(t["zeros"].view("uint4").astype("float32"), 1.0)
-    return dl.dequantize(codes, scale, zero=zeros, dtype=dtype).T.copy()
+    return dl.dequantize(codes, scale.T, zero=zeros.T, dtype=dtype)
 
 
 def _by_awq(group, t, dtype):
@@ -224,13 +227,21 @@ def _by_awq(group, t, dtype):
         codes = words.view("uint4").astype("uint8").reshape((words.shape[0], words.shape[1], 8))
         return dl.take(codes, order, axis=2).reshape((words.shape[0], words.shape[1] * 8))
 
-    return dl.dequantize(unpacked(t["values"]), t["scale"], zero=unpacked(t["zeros"]), dtype=dtype).T.copy()
+    return dl.dequantize(unpacked(t["values"]).T, t["scale"].T, zero=unpacked(t["zeros"]).T, dtype=dtype)
 
 
 def _by_nf4(group, t, dtype):
-    pairs = t["values"].view("uint4").astype("uint8").reshape((-1, 2))
-    codes = dl.flip(pairs, axis=1).reshape((-1,)).astype("int32")
-    return dl.dequantize(dl.take(t["table"], codes), t["scale"].reshape((-1,)), dtype=dtype).reshape(group.shape)
+    bytes_, scale = t["values"].reshape((-1,)), t["scale"].reshape((-1,))
+    result = dl.empty((bytes_.size * 2,), dtype=dtype)
+    block = bytes_.size // scale.size  # bytes of a block
+    count = max(PART // (2 * block), 1)  # blocks at a time, whose codes take four bytes each
+    for first in range(0, scale.size, count):
+        part = slice(first * block, (first + count) * block)
+        pairs = bytes_[part].view("uint4").astype("uint8").reshape((-1, 2))
+        codes = dl.flip(pairs, axis=1).reshape((-1,)).astype("int32")
+        numbers = dl.dequantize(dl.take(t["table"], codes), scale[first : first + count], dtype=dtype)
+        result[2 * part.start : 2 * part.stop] = numbers
+    return result.reshape(group.shape)
 
 
 def _state_of(group, state):

@@ -238,22 +238,34 @@ def safetensors_header(described, metadata, prefix):
     """
     import json
 
-    spelled = _spelled()
-    entries, places = {METADATA: metadata} if metadata else {}, []
-    for number, (name, (dtype, shape, nbytes)) in enumerate(described.items()):
-        is_odd = nbytes % ALIGNMENT != 0
-        places.append((is_odd, -dtype.itemsize if is_odd else 0, number, name, nbytes))
-        entries[name] = {"dtype": spelled[dtype], "shape": shape, "data_offsets": None}
-    places.sort()
-    at = 0
-    for _, _, _, name, nbytes in places:
-        entries[name]["data_offsets"] = at, at + nbytes
-        at += nbytes
-    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-(8 + len(text)) % ALIGNMENT)
-    if len(text) > 100_000_000:
-        raise ValueError(f"{prefix}: the header takes {len(text)} bytes; .safetensors files have at most 100000000")
-    return len(text).to_bytes(8, "little") + text, [place[3] for place in places]
+    spelled, begins, at = _spelled(), {}, 0
+    # Multiples of the alignment first, then wider elements: the sort is stable.
+    order = sorted(described, key=lambda name: _place_of(*described[name]))
+    for name in order:
+        begins[name] = at
+        at += described[name][2]
+    # One text for each tensor: json.dumps() keeps a dozen of them until the end.
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    text = bytearray(8)
+    text += f"{{{encode(METADATA)}:{encode(metadata)},".encode() if metadata else b"{"
+    for name, (dtype, shape, nbytes) in described.items():
+        sizes, begin = ",".join(map(str, shape)), begins[name]
+        offsets = f"[{begin},{begin + nbytes}]"
+        row = f'{encode(name)}:{{"dtype":"{spelled[dtype]}","shape":[{sizes}],"data_offsets":{offsets}}},'
+        text += row.encode()
+    if text.endswith(b","):
+        text.pop()
+    text += b"}"
+    text += b" " * (-len(text) % ALIGNMENT)
+    if len(text) - 8 > 100_000_000:
+        raise ValueError(f"{prefix}: the header takes {len(text) - 8} bytes; .safetensors files have at most 100000000")
+    text[:8] = (len(text) - 8).to_bytes(8, "little")
+    return bytes(text), order
+
+
+def _place_of(dtype, shape, nbytes):
+    """The rank of a tensor in a file: elements that begin at a multiple of their size are ahead of others."""
+    return 1000 - dtype.itemsize if nbytes % ALIGNMENT else 0
 
 
 def map_raw(path, shape, dtype, mode, offset):
