@@ -56,7 +56,7 @@ clean:  # remove build, .venv and .venv-dev
 # -- tests on older processors, with other packages, on other systems
 test-levels: $(VENV)/light install  # the tests with the instructions of older processors; LEVELS="v2 v3"
 	$(RUN) -m tools levels $(LEVELS)
-test-peers: $(VENV)/peers install  # tests that need torch, jax, tvm-ffi, metatensor, pyarrow, zarr, matplotlib or OpenBLAS
+test-peers: $(VENV)/peers install  # tests that need torch, torchao, gguf, jax, tvm-ffi, metatensor, pyarrow, zarr, matplotlib or OpenBLAS
 	$(RUN) -m pytest -m "peers and not gpu" $$(grep -rl "pytest.mark.peers" tests --include="test_*.py")
 	$(TEST) tests/engine/test_gemm.py $(addprefix tests/test_,demo.py docs.py site.py docstrings.py abi.py validate.py)
 PUBLIC := dlpack.py foreign_operands.py operand_lifetime.py torch_ownership.py protocols.py numpy_functions.py peers.py
