@@ -20,7 +20,7 @@ from dltensor._core.types import COMPUTED
 
 ORDERED = [name for name in COMPUTED if not name.startswith("complex")]
 # Around the sizes where another way of sorting begins.
-SIZES = [0, 1, 2, 3, 16, 17, 64, 65, 127, 128, 129, 1000, 8191, 8192, 40000]
+SIZES = [0, 1, 2, 3, 16, 17, 64, 65, 127, 128, 129, 256, 257, 513, 1000, 1025, 8191, 8192, 40000]
 PATTERNS = ["random", "few", "special", "sorted", "reverse", "organ pipe", "equal"]
 
 
@@ -105,6 +105,51 @@ def test_any_axis_of_any_layout(name, shape):
                 assert (dl.argsort(dl.asarray(each), axis=axis, descending=descending).numpy() == order).all()
                 made = dl.sort(dl.asarray(each), axis=axis, descending=descending)
                 assert made.tobytes() == np.take_along_axis(each, order, axis).tobytes()
+
+
+WIDE = ["int32", "uint32", "int64", "uint64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("distinct", [2, 8, 9, 300])
+@pytest.mark.parametrize("name", WIDE)
+def test_few_distinct_values_and_a_rare_one(name, distinct):
+    """Few values are counted, unless one turns up that is not among them."""
+    rng = np.random.default_rng(distinct)
+    for size in (200, 300, 5000, 70_001):
+        for rare, place in ((0, -1), (distinct, -1), (distinct, size // 2), (2**30, 0)):
+            a = rng.integers(0, distinct, size).astype(name)
+            a[place] = rare
+            assert dl.sort(dl.asarray(a)).tobytes() == np.sort(a).tobytes(), (size, rare, place)
+            assert dl.sort(dl.asarray(a), descending=True).tobytes() == np.sort(a)[::-1].tobytes(), (size, rare, place)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_least_and_greatest_values(name):
+    """The greatest key is also that of padding in registers, and of NaNs."""
+    limits = np.finfo(name) if name.startswith("float") else np.iinfo(name)
+    ends = [limits.max, limits.min, 0, 1]
+    if name.startswith("float"):
+        ends += [np.inf, -np.inf, limits.smallest_subnormal]
+    rng = np.random.default_rng(0)
+    for size in (1, 7, 31, 100, 255, 1000, 20_000):
+        for part in (1, 2, len(ends)):
+            a = rng.choice(np.array(ends[:part], name), size)
+            a[: size // 3] = rng.integers(0, 100, size // 3).astype(name) if part == len(ends) else a[: size // 3]
+            assert dl.sort(dl.asarray(a)).tobytes() == np.sort(a).tobytes(), (size, part)
+            assert dl.sort(dl.asarray(a), descending=True).tobytes() == np.sort(a)[::-1].tobytes(), (size, part)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_samples_that_mislead(name):
+    """Evenly spaced elements, of which pivots are chosen, are the least of all, or nearly all equal."""
+    for size in (3000, 70_000):
+        for step in (3, 31, 64, 273, size // 64, size // 256):
+            for least in (np.arange(size), np.zeros(size)):
+                a = np.random.default_rng(step).integers(size, 2**31 - 1, size)
+                for first in range(0, step, max(1, step // 5)):
+                    a[first::step] = least[first::step]
+                a = a.astype(name)
+                assert dl.sort(dl.asarray(a)).tobytes() == np.sort(a).tobytes(), (size, step)
 
 
 def short_lines(name, n, pattern):
@@ -311,6 +356,32 @@ def test_an_operand_that_changes_meanwhile_does_no_harm():
     finally:
         end.set()
         thread.join()
+
+
+@pytest.mark.parametrize("name", ["int32", "float64"])
+def test_an_output_that_changes_meanwhile_does_no_harm(name):
+    """Lines are sorted in the memory of the output: the elements around it stay, and the call returns."""
+    memory = numbers(name, (200_000,))
+    out, kept = memory[1000:-1000], memory.copy()
+    a = dl.asarray(numbers(name, out.shape, seed=1))
+    end = threading.Event()
+
+    def change():
+        rng = np.random.default_rng(1)
+        while not end.is_set():
+            out[rng.integers(0, out.size, 1000)] = rng.integers(-100, 100, 1000)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(20):
+            dl.sort(a, out=dl.from_dlpack(out))
+    finally:
+        end.set()
+        thread.join()
+    assert memory[:1000].tobytes() == kept[:1000].tobytes()
+    assert memory[-1000:].tobytes() == kept[-1000:].tobytes()
+    assert dl.sort(a, out=dl.from_dlpack(out)).tobytes() == np.sort(a.numpy()).tobytes()
 
 
 @pytest.mark.parametrize("shape", [(2, 0), (0, 2), (2, 3)])

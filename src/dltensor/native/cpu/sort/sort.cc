@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting of lines: ranks for few elements, counting for 8 and 16 bits, radix sort for the rest, shared out to threads as
-// runs that are sorted apart and merged.
+// Sorting of lines: by vectorized partitions for 32 and 64 bits, counting for 8 and 16 bits, ranks for few elements and radix sort for
+// the rest, shared out to threads as runs that are sorted apart and merged.
 #include "native/cpu/sort/sort.h"
 
 #include <string.h>
+
+#include <type_traits>
 
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/engine_table.h"
@@ -18,10 +20,11 @@ namespace {
 template <class U>
 using loose_bits __attribute__((may_alias, aligned(1))) = U;
 
-constexpr int64_t least_run = 1 << 19;              // bytes; shorter runs are not worth a thread
+constexpr int64_t least_run = 1 << 19;  // bytes; shorter runs are not worth a thread
 constexpr int64_t longest_run = int64_t(1) << 31;  // the counters of a run have 32 bits
-constexpr int64_t partitioned_32 = 1 << 17;       // elements; from here on radix sort is faster for 32 bits
-constexpr int64_t counted_16 = 1 << 15;         // from here on 2^16 counters take less time than two passes
+constexpr int64_t counted_16 = 1 << 15;  // from here on 2^16 counters take less time than two passes
+
+constexpr int64_t most_in_columns = 64;
 
 // -- runs and threads
 
@@ -38,24 +41,13 @@ struct Runs {
   int64_t begin(int64_t run) const { return run >= runs ? n : n / runs * run + smaller(run, n % runs); }
 };
 
-// Keys alone by partitions, where the processor has them; whatever must be stable, and bad pivots, by radix sort.
-template <class E>
-E* sort_here(E* a, E* b, int64_t n, int low, int bits) {
-  if constexpr (sizeof(E) == 4 || sizeof(E) == 8) {
-    const auto partitions = sort_loops(sizeof(E)).partitions;
-    const bool suits = sizeof(E) == 8 || n < partitioned_32;
-    if (low == 0 && suits && partitions != nullptr && (is_sorted_run(a, n) || partitions(a, b, n))) return a;
-  }
-  return radix_sort(a, b, n, low, bits);
-}
-
 template <class E>
 void sort_run(void* context, int64_t run) {
   const auto& all = *static_cast<const Runs<E>*>(context);
   const int64_t first = all.begin(run), n = all.begin(run + 1) - first;
   E *a = all.a + first, *b = all.b + first;
   all.fill(all.context, a, b, first, n);
-  if (E* sorted = sort_here(a, b, n, all.low, all.bits); sorted != a)
+  if (E* sorted = radix_sort(a, b, n, all.low, all.bits); sorted != a)
     memcpy(static_cast<void*>(a), sorted, size_t(n) * sizeof(E));
 }
 
@@ -87,7 +79,7 @@ E* sort_runs(Runs<E> all, bool alone) {
     all.runs *= 2;
   if (all.runs == 1) {
     all.fill(all.context, all.a, all.b, 0, all.n);
-    return sort_here(all.a, all.b, all.n, all.low, all.bits);
+    return radix_sort(all.a, all.b, all.n, all.low, all.bits);
   }
   parallel(all.runs, sort_run<E>, &all);
   all.pieces = threads > 1 ? 2 * threads : 1;
@@ -126,7 +118,7 @@ void in_pieces(int64_t n, bool alone, const Write& write) {
 // The sign of zeros and the bits of NaNs, which equal keys hide, are put back in the order of the input. Of another
 // thread's writes to the input meanwhile, no more is taken than there is room for.
 template <class U>
-void restore(char* out, const char* in, int64_t n, const KeyForm& form, int64_t zeros, int64_t zeros_end, int64_t nans) {
+void restore_bits(char* out, const char* in, int64_t n, const KeyForm& form, int64_t zeros, int64_t zeros_end, int64_t nans) {
   const loose_bits<U>* from = reinterpret_cast<const loose_bits<U>*>(in);
   loose_bits<U>* to = reinterpret_cast<loose_bits<U>*>(out);
   const U magnitude = U(form.sign - 1);
@@ -140,23 +132,67 @@ void restore(char* out, const char* in, int64_t n, const KeyForm& form, int64_t 
   }
 }
 
+// The number of sorted elements whose key is below one.
+template <class U>
+int64_t count_below(const loose_bits<U>* sorted, int64_t n, U key, const KeyForm& form) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (key_of<U, std::make_signed_t<U>>(sorted[middle], form) < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+template <class U>
+void restore(char* out, const char* in, int64_t n, const KeyForm& form) {
+  const auto* sorted = reinterpret_cast<const loose_bits<U>*>(out);
+  const U zero = U(form.sign - 1);  // in both orders the key of one zero, and one more that of the other
+  const int64_t zeros = count_below<U>(sorted, n, zero, form), between = count_below<U>(sorted, n, U(zero + 1), form);
+  int64_t zeros_end = count_below<U>(sorted, n, U(zero + 2), form);
+  if (between == zeros || between == zeros_end) zeros_end = zeros;  // all zeros have one sign
+  const int64_t nans = count_below<U>(sorted, n, U(~U(0)), form);
+  if (zeros < zeros_end || nans < n) restore_bits<U>(out, in, n, form, zeros, zeros_end, nans);
+}
+
 template <class U>
 void write_sorted(char* out, const char* in, const U* keys, int64_t n, const Source& source, bool alone) {
   in_pieces(n, alone, [&](int64_t first, int64_t count) {
     source.loops->elements(out + first * int64_t(sizeof(U)), keys + first, count, source.form);
   });
-  if (source.form.infinity == 0) return;
-  const U zero = U(source.form.sign - 1);  // in both orders the key of one zero, and one more that of the other
-  const int64_t zeros = std::lower_bound(keys, keys + n, zero) - keys;
-  const int64_t between = std::upper_bound(keys + zeros, keys + n, zero) - keys;
-  int64_t zeros_end = std::upper_bound(keys + between, keys + n, U(zero + 1)) - keys;
-  if (between == zeros || between == zeros_end) zeros_end = zeros;  // all zeros have one sign
-  const int64_t nans = std::lower_bound(keys + zeros_end, keys + n, U(~U(0))) - keys;
-  if (zeros < zeros_end || nans < n) restore<U>(out, in, n, source.form, zeros, zeros_end, nans);
+  if (source.form.infinity != 0) restore<U>(out, in, n, source.form);
+}
+
+constexpr int64_t most_parts = 64;
+
+// By partitions, which threads share if `alone`: the parts of each step, and then sorting them.
+template <class U>
+void sort_quickly(char* out, const char* in, int64_t n, const Source& source, bool alone) {
+  constexpr int64_t width = sizeof(U);
+  const SortLoops& loops = *source.loops;
+  const int64_t threads = alone && n / 2 * width >= least_run ? num_threads() : 1;
+  if (threads == 1) {
+    if (loops.quick(out, in, n, source.form)) restore<U>(out, in, n, source.form);
+    return;
+  }
+  const int64_t low = loops.begin(out, in, n, source.form);
+  if (low >= 0) {
+    int64_t starts[most_parts + 1] = {0, low, n}, lows[most_parts], parts = 2;
+    for (; parts < smaller(2 * threads, most_parts); parts *= 2) {
+      parallel(parts, [&](int64_t p) { lows[p] = loops.split(out + starts[p] * width, starts[p + 1] - starts[p]); });
+      for (int64_t p = parts - 1; p >= 0; --p) {
+        starts[2 * p + 2] = starts[p + 1];
+        starts[2 * p + 1] = starts[p] + lows[p];
+      }
+    }
+    parallel(parts, [&](int64_t p) { loops.finish(out + starts[p] * width, starts[p + 1] - starts[p], source.form); });
+  }
+  if (source.form.infinity != 0) restore<U>(out, in, n, source.form);
 }
 
 template <class U>
 void sort_values(char* out, const char* in, int64_t n, const Source& source, char* scratch, bool alone) {
+  if (source.loops->quick != nullptr) return sort_quickly<U>(out, in, n, source, alone);
   U *a = reinterpret_cast<U*>(scratch), *b = a + n;
   const U* keys = sort_runs<U>({a, b, n, 1, 0, int(sizeof(U) * 8), fill_keys<U>, &source, 1, 1}, alone);
   write_sorted(out, in, keys, n, source, alone);
@@ -215,17 +251,6 @@ template <class U>
 void scatter_indices(int64_t* out, int64_t n, const Ranked& ranked) {
   const auto* rank = reinterpret_cast<const U*>(ranked.ranks);
   for (int64_t i = 0; i < n; ++i) out[rank[i]] = i;
-}
-
-// By the network, which moves keys: false, with nothing done, where they do not tell which zero or NaN an element was.
-template <class U>
-bool sort_few(char* out, const char* in, int64_t n, const Source& source) {
-  alignas(64) U keys[most_ranked];
-  source.loops->keys(keys, in, n, source.form);
-  if (!source.loops->tells_apart(keys, n, source.form)) return false;
-  source.loops->network(keys, n);
-  source.loops->elements(out, keys, n, source.form);
-  return true;
 }
 
 // -- indices
@@ -287,6 +312,10 @@ void argsort_one(const void* context, const Line& line) {
 
 void* sort_keys(void* keys, void* spare, int64_t n, int64_t width, bool alone) noexcept {
   return with_key_type(width, [&]<class U>(U) -> void* {
+    if (const SortLoops& loops = sort_loops(width); loops.quick != nullptr) {
+      sort_quickly<U>(static_cast<char*>(spare), static_cast<char*>(keys), n, {static_cast<char*>(keys), &loops, {}}, alone);
+      return spare;
+    }
     return sort_runs<U>(
         {static_cast<U*>(keys), static_cast<U*>(spare), n, 1, 0, int(sizeof(U) * 8), fill_nothing<U>, nullptr, 1, 1}, alone);
   });
@@ -294,7 +323,7 @@ void* sort_keys(void* keys, void* spare, int64_t n, int64_t width, bool alone) n
 
 int64_t sort_scratch(int type, int64_t n) noexcept {
   const int64_t width = type_table[type].bytes;
-  if (n <= most_ranked || width == 1) return 0;
+  if (n <= most_ranked || width == 1 || sort_loops(width).quick != nullptr) return 0;
   return 2 * n * width + (width == 2 && n >= counted_16 ? int64_t(sizeof(int64_t)) << 16 : 0);
 }
 
@@ -306,12 +335,8 @@ int64_t argsort_scratch(int type, int64_t n) noexcept {
 
 void sort_line(char* out, const char* in, int64_t n, int type, bool descending, char* scratch, bool alone) noexcept {
   const int64_t width = type_table[type].bytes;
-  const bool few = n <= most_ranked;
   Source source{in, &sort_loops(width), key_form(type, descending, false)};
-  if (few) {
-    if (source.loops->network != nullptr &&
-        (width == 4 ? sort_few<uint32_t>(out, in, n, source) : sort_few<uint64_t>(out, in, n, source)))
-      return;
+  if (n <= most_ranked && source.loops->quick == nullptr) {
     source.form.one_zero = true;
     const Ranked ranked(in, n, width, source);
     return with_key_type(width, [&]<class U>(U) { scatter_values<U>(out, in, n, ranked); });
@@ -350,7 +375,11 @@ namespace {
   if (numel(x.ndim, x.shape) == 0) return success;
   if (n > longest_line) return no_temporary();
   const DLTensor* outputs[] = {&out};
-  if (suits_columns(numel(x.ndim, x.shape) / n, n, indices ? 8 : type_table[work.type].bytes))
+  const int64_t width = type_table[work.type].bytes;
+  // Where a line is contiguous and its keys are sorted in registers, that takes less than tiles of lines.
+  const bool in_registers = !indices && n > most_in_columns && sort_loops(width).quick != nullptr && x.strides[axis] == 1 &&
+                            out.strides[axis] == 1;
+  if (!in_registers && suits_columns(numel(x.ndim, x.shape) / n, n, indices ? 8 : width))
     return for_each_line(x, outputs, 1, axis, {nullptr, &work, 0, 4 * n, indices ? argsort_columns : sort_columns, true});
   if (indices) return for_each_line(x, outputs, 1, axis, {argsort_one, &work, argsort_scratch(work.type, n), 8 * n});
   return for_each_line(x, outputs, 1, axis, {sort_one, &work, sort_scratch(work.type, n), 4 * n});

@@ -33,10 +33,9 @@ DLT_API Status order_statistics(const DLTensor& out, const DLTensor& x, int axis
 
 // -- parts, for contiguous lines of `n` elements of dtype number `type`
 
-// Bytes of scratch that the functions below take.
+// Bytes of scratch that the functions below take. `alone`: threads may be used.
 int64_t sort_scratch(int type, int64_t n) noexcept;
 int64_t argsort_scratch(int type, int64_t n) noexcept;
-// `alone`: threads may be used.
 void sort_line(char* out, const char* in, int64_t n, int type, bool descending, char* scratch, bool alone) noexcept;
 void argsort_line(int64_t* out, const char* in, int64_t n, int type, bool descending, char* scratch, bool alone) noexcept;
 // Sorts keys of 1, 2, 4 or 8 bytes; `spare` has room for as many. Returns where the result is.

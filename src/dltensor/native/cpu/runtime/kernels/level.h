@@ -58,6 +58,7 @@ void fill_exact_sums(ReduceKernels* kernels);  // over what fill_reductions has 
 void fill_scans(ScanKernels* kernels);
 void fill_sorts(SortKernels* kernels);
 void fill_column_sorts(SortKernels* kernels);
+void fill_quicksorts(SortKernels* kernels);
 void fill_random(RandomKernels* kernels);
 void fill_samples(RandomKernels* kernels);
 void fill_small_matrices(LinalgKernels* kernels);

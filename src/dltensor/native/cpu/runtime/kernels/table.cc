@@ -67,6 +67,7 @@ void fill_table(Kernels* kernels) {
   fill_scans(&scan);
   fill_sorts(&sort);
   fill_column_sorts(&sort);
+  fill_quicksorts(&sort);
   *kernels = {DLT_TEXT(DLT_LEVEL), &copy, &elementwise, &index, &linalg, &quantize, &random, &reduce, &scan, &sort};
 }
 

@@ -2,8 +2,8 @@
 // Networks that sort the columns of rows of keys, all at once and a register of them at a time.
 #include <type_traits>
 
-#include "native/cpu/runtime/kernels/registers.h"
 #include "native/cpu/sort/kernels.h"
+#include "native/cpu/sort/kernels/networks.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -54,37 +54,6 @@ struct PairRows {
     *b = {swap ? x.key : y.key, swap ? x.index : y.index};
   }
 };
-
-// Batcher's odd-even merge of N sorted values, `apart` each from the next, and the sort that it makes.
-template <class Rows, int LOW, int N, int APART>
-DLT_FN void merge_values(typename Rows::value* v) {
-  if constexpr (2 * APART < N) {
-    merge_values<Rows, LOW, N, 2 * APART>(v);
-    merge_values<Rows, LOW + APART, N, 2 * APART>(v);
-    each<(N - APART - 1) / (2 * APART)>([&](int i) __attribute__((always_inline)) {
-      Rows::exchange(v + LOW + APART + i * 2 * APART, v + LOW + 2 * APART + i * 2 * APART);
-    });
-  } else {
-    Rows::exchange(v + LOW, v + LOW + APART);
-  }
-}
-template <class Rows, int LOW, int N>
-DLT_FN void sort_values(typename Rows::value* v) {
-  if constexpr (N > 1) {
-    sort_values<Rows, LOW, N / 2>(v);
-    sort_values<Rows, LOW + N / 2, N / 2>(v);
-    merge_values<Rows, LOW, N, 1>(v);
-  }
-}
-// Values at distance N / 2, N / 4 ... 1, each pair in order.
-template <class Rows, int LOW, int N>
-DLT_FN void clean_values(typename Rows::value* v) {
-  if constexpr (N > 1) {
-    each<N / 2>([&](int i) __attribute__((always_inline)) { Rows::exchange(v + LOW + i, v + LOW + N / 2 + i); });
-    clean_values<Rows, LOW, N / 2>(v);
-    clean_values<Rows, LOW + N / 2, N / 2>(v);
-  }
-}
 
 // N rows in registers, of which those from n on come after all others.
 template <int N, class Rows>

@@ -121,103 +121,6 @@ void rank_keys(void* ranks, const void* all_keys, int64_t n) {
   else if (first < n) rank_blocks<1>(out, keys, first, n, lane);
 }
 
-// -- a bitonic network: vectors of keys, all comparisons ascending
-
-template <class U>
-constexpr int network_lanes = register_bytes / int(sizeof(U));
-template <class U>
-using keys_t = lanes_t<U>;
-
-// Lanes whose numbers differ by the bits of Mask, exchanged.
-template <int Mask, class U, int... I>
-DLT_FN keys_t<U> exchanged(keys_t<U> v, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(v, v, (I ^ Mask)...);
-}
-template <int Bit, class U, int... I>
-DLT_FN keys_t<U> blended(keys_t<U> low, keys_t<U> high, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(low, high, ((I & Bit) != 0 ? I + int(sizeof...(I)) : I)...);
-}
-
-// Compares the lanes that differ by Mask; the one without Bit gets the lower key.
-template <int Mask, int Bit, class U>
-DLT_FN keys_t<U> compare_lanes(keys_t<U> v) {
-  constexpr std::make_integer_sequence<int, network_lanes<U>> all{};
-  const keys_t<U> other = exchanged<Mask, U>(v, all);
-  return blended<Bit, U>(v < other ? v : other, v < other ? other : v, all);
-}
-
-// Lanes at distance Bit, Bit / 2 ... 1.
-template <int Bit, int Vectors, class U>
-DLT_FN void clean_lanes(keys_t<U>* v) {
-  if constexpr (Bit > 0) {
-    for (int r = 0; r < Vectors; ++r) v[r] = compare_lanes<Bit, Bit, U>(v[r]);
-    clean_lanes<Bit / 2, Vectors, U>(v);
-  }
-}
-
-// Sorted groups of Size lanes, from groups of 2.
-template <int Size, int Vectors, class U>
-DLT_FN void sort_lanes(keys_t<U>* v) {
-  if constexpr (Size <= network_lanes<U>) {
-    for (int r = 0; r < Vectors; ++r) v[r] = compare_lanes<Size - 1, Size / 2, U>(v[r]);
-    clean_lanes<Size / 4, Vectors, U>(v);
-    sort_lanes<Size * 2, Vectors, U>(v);
-  }
-}
-
-// Sorted groups of Size vectors, from groups of one.
-template <int Size, int Vectors, class U>
-DLT_FN void sort_vectors(keys_t<U>* v) {
-  if constexpr (Size <= Vectors) {
-    constexpr int lanes = network_lanes<U>;
-    constexpr std::make_integer_sequence<int, lanes> all{};
-    for (int group = 0; group < Vectors; group += Size)
-      for (int r = 0; r < Size / 2; ++r) {
-        const keys_t<U> a = v[group + r], b = exchanged<lanes - 1, U>(v[group + Size - 1 - r], all);
-        v[group + r] = a < b ? a : b;
-        v[group + Size - 1 - r] = exchanged<lanes - 1, U>(a < b ? b : a, all);
-      }
-    for (int step = Size / 4; step > 0; step /= 2)
-      for (int group = 0; group < Vectors; group += 2 * step)
-        for (int r = group; r < group + step; ++r) {
-          const keys_t<U> a = v[r], b = v[r + step];
-          v[r] = a < b ? a : b;
-          v[r + step] = a < b ? b : a;
-        }
-    clean_lanes<lanes / 2, Vectors, U>(v);
-    sort_vectors<Size * 2, Vectors, U>(v);
-  }
-}
-
-template <int Vectors, class U>
-void sort_network(U* keys, int64_t n) {
-  constexpr int64_t lanes = network_lanes<U>;
-  typedef typename pack<U>::loose loose;
-  for (int64_t i = n; i < Vectors * lanes; ++i) keys[i] = U(~U(0));  // they end after all others
-  keys_t<U> v[Vectors];
-  for (int r = 0; r < Vectors; ++r) v[r] = *reinterpret_cast<const loose*>(keys + r * lanes);
-  sort_lanes<2, Vectors, U>(v);
-  sort_vectors<2, Vectors, U>(v);
-  for (int r = 0; r < Vectors; ++r) *reinterpret_cast<loose*>(keys + r * lanes) = v[r];
-}
-
-template <class U>
-void network(void* all_keys, int64_t n) {
-  U* keys = static_cast<U*>(all_keys);
-  constexpr int64_t lanes = network_lanes<U>;
-  constexpr int most = int(most_ranked / lanes);
-  if (n <= lanes) return sort_network<1>(keys, n);
-  if (n <= 2 * lanes) return sort_network<2>(keys, n);
-  if (n <= 4 * lanes) return sort_network<4>(keys, n);
-  if constexpr (most >= 8)
-    if (n <= 8 * lanes) return sort_network<8>(keys, n);
-  if constexpr (most >= 16)
-    if (n <= 16 * lanes) return sort_network<16>(keys, n);
-}
-
-template <class U>
-constexpr auto network_of = register_bytes == 64 && sizeof(U) >= 4 ? network<U> : nullptr;
-
 // Returns whether keys tell each zero and each NaN apart, so that elements are made of them again: not where zeros have both signs.
 template <class U>
 bool tells_apart(const void* all, int64_t n, const KeyForm& form) {
@@ -233,99 +136,25 @@ bool tells_apart(const void* all, int64_t n, const KeyForm& form) {
   return ((low & high) | nan) == 0;
 }
 
-// -- partitions
+// -- keys in a range
 
 #if defined(__AVX512BW__)
-// Operations of the partitions on vectors of 32 and 64 bits; masks have a bit for each lane.
+// Operations on vectors of keys of 32 and 64 bits; masks have a bit for each lane.
 DLT_FN unsigned lanes_below(__m512i v, uint32_t key) { return _mm512_cmplt_epu32_mask(v, _mm512_set1_epi32(int(key))); }
 DLT_FN unsigned lanes_below(__m512i v, uint64_t key) { return _mm512_cmplt_epu64_mask(v, _mm512_set1_epi64(int64_t(key))); }
 DLT_FN unsigned lanes_upto(__m512i v, uint32_t key) { return _mm512_cmple_epu32_mask(v, _mm512_set1_epi32(int(key))); }
 DLT_FN unsigned lanes_upto(__m512i v, uint64_t key) { return _mm512_cmple_epu64_mask(v, _mm512_set1_epi64(int64_t(key))); }
-DLT_FN __m512i load_lanes(const uint32_t* from, unsigned mask) { return _mm512_maskz_loadu_epi32(__mmask16(mask), from); }
-DLT_FN __m512i load_lanes(const uint64_t* from, unsigned mask) { return _mm512_maskz_loadu_epi64(__mmask8(mask), from); }
-DLT_FN void store_lanes(uint32_t* to, unsigned mask, __m512i v) { _mm512_mask_storeu_epi32(to, __mmask16(mask), v); }
-DLT_FN void store_lanes(uint64_t* to, unsigned mask, __m512i v) { _mm512_mask_storeu_epi64(to, __mmask8(mask), v); }
 // Compressed in a register: the form that stores takes a hundred cycles on some processors.
 DLT_FN __m512i compressed(unsigned mask, __m512i v, uint32_t) { return _mm512_maskz_compress_epi32(__mmask16(mask), v); }
 DLT_FN __m512i compressed(unsigned mask, __m512i v, uint64_t) { return _mm512_maskz_compress_epi64(__mmask8(mask), v); }
 
-// Writes the lanes of a mask one after the other. Whole vectors: `to` is not after what has been read.
+// Writes the lanes of a mask one after the other, and whatever behind them: a whole register.
 template <class U>
-DLT_FN int64_t append(U* to, unsigned mask, __m512i v, bool whole) {
-  const int count = __builtin_popcount(mask);
-  const __m512i packed = compressed(mask, v, U());
-  if (whole) _mm512_storeu_si512(to, packed);
-  else store_lanes(to, (1u << count) - 1, packed);
-  return count;
-}
-
-// Moves the keys below the pivot, or with Equal not above it, to the front; returns how many they are.
-template <bool Equal, class U>
-int64_t partition(U* keys, int64_t n, U pivot, U* spare) {
-  constexpr int64_t lanes = 64 / int64_t(sizeof(U));
-  int64_t low = 0, high = 0;
-  for (int64_t i = 0; i < n; i += lanes) {
-    const bool whole = i + lanes <= n;
-    const unsigned there = whole ? (1u << lanes) - 1 : (1u << (n - i)) - 1;
-    const __m512i v = whole ? _mm512_loadu_si512(keys + i) : load_lanes(keys + i, there);
-    const unsigned first = (Equal ? lanes_upto(v, pivot) : lanes_below(v, pivot)) & there;
-    low += append(keys + low, first, v, whole);
-    high += append(spare + high, there & ~first, v, whole);
-  }
-  __builtin_memcpy(keys + low, spare, size_t(high) * sizeof(U));
-  return low;
-}
-
-constexpr int64_t many_keys = 4096;
-
-// The middle of a sample.
-template <class U>
-U choose_pivot(const U* keys, int64_t n) {
-  constexpr int64_t lanes = network_lanes<U>;
-  U sample[4 * lanes];
-  const int64_t count = n < many_keys ? lanes : 4 * lanes;
-  for (int64_t i = 0; i < count; ++i) sample[i] = keys[(2 * i + 1) * n / (2 * count)];
-  if (n < many_keys) sort_network<1>(sample, count);
-  else sort_network<4>(sample, count);
-  return sample[count / 2];
-}
-
-template <class U>
-bool sort_parts(U* keys, int64_t n, U* spare, int depth) {
-  while (n > most_ranked) {
-    if (depth-- == 0) return false;
-    const U pivot = choose_pivot(keys, n);
-    const int64_t low = partition<false>(keys, n, pivot, spare);
-    if (low == 0) {  // the pivot is the lowest key: all that are equal to it have their places
-      const int64_t equal = partition<true>(keys, n, pivot, spare);
-      keys += equal;
-      n -= equal;
-      continue;
-    }
-    if (!sort_parts(keys, low, spare, depth)) return false;
-    keys += low;
-    n -= low;
-  }
-  alignas(64) U few[most_ranked];
-  __builtin_memcpy(few, keys, size_t(n) * sizeof(U));
-  network<U>(few, n);
-  __builtin_memcpy(keys, few, size_t(n) * sizeof(U));
-  return true;
-}
-
-template <class U>
-bool sort_partitions(void* keys, void* spare, int64_t n) {
-  return sort_parts(static_cast<U*>(keys), n, static_cast<U*>(spare), 2 * (64 - __builtin_clzll(uint64_t(n) | 1)));
+DLT_FN int64_t append(U* to, unsigned mask, __m512i v) {
+  _mm512_storeu_si512(to, compressed(mask, v, U()));
+  return __builtin_popcount(mask);
 }
 #endif
-
-template <class U>
-constexpr bool (*partitions_of())(void*, void*, int64_t) {
-#if defined(__AVX512BW__)
-  if constexpr (sizeof(U) >= 4) return sort_partitions<U>;
-#endif
-  return nullptr;
-}
 
 template <class U>
 int64_t keep_between(const void* all, int64_t n, uint64_t lowest, uint64_t highest, void* to, int64_t* below) {
@@ -339,7 +168,7 @@ int64_t keep_between(const void* all, int64_t n, uint64_t lowest, uint64_t highe
       const __m512i v = _mm512_loadu_si512(keys + i);
       const unsigned under = lanes_below(v, low);
       lower += __builtin_popcount(under);
-      kept += append(out + kept, lanes_upto(v, high) & ~under, v, true);
+      kept += append(out + kept, lanes_upto(v, high) & ~under, v);
     }
   }
 #endif
@@ -351,6 +180,29 @@ int64_t keep_between(const void* all, int64_t n, uint64_t lowest, uint64_t highe
   }
   *below = lower;
   return kept;
+}
+
+template <class U>
+int64_t next_upto(const void* all, int64_t first, int64_t n, uint64_t most) {
+  constexpr int64_t block = 64;
+  const U *keys = static_cast<const U*>(all), last = U(most);
+  for (; first + block <= n; first += block) {
+    U any = 0;
+    for (int64_t i = first; i < first + block; ++i) any |= U(keys[i] <= last);
+    if (any != 0) break;
+  }
+  while (first < n && keys[first] > last) ++first;
+  return first;
+}
+
+template <class U>
+int64_t mark_starts(uint8_t* starts, const void* all, int64_t n, bool nans) {
+  const U* const keys = static_cast<const U*>(all);
+  const uint8_t real = nans;
+  DLT_EACH starts[i] = uint8_t(uint8_t(keys[i] != keys[i - 1]) | (real & uint8_t(keys[i] == U(~U(0)))));
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) count += starts[i];
+  return count;
 }
 
 // Searches that advance together: while one waits for memory the others go on.
@@ -382,8 +234,9 @@ void bounds(int64_t* out, const void* sorted, int64_t size, const void* keys, in
 }
 
 template <class U>
-constexpr SortLoops loops{make_keys<U>,    make_elements<U>, rank_keys<U>, network_of<U>, partitions_of<U>(),
-                          keep_between<U>, bounds<U>,        nullptr,      tells_apart<U>};
+constexpr SortLoops loops{make_keys<U>,   make_elements<U>, rank_keys<U>, keep_between<U>, next_upto<U>,
+                          mark_starts<U>, bounds<U>,        nullptr,      tells_apart<U>,  nullptr,
+                          nullptr,        nullptr,          nullptr};
 
 }  // namespace
 
