@@ -13,10 +13,23 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t few = 2048;         // elements that need no sample
-constexpr int64_t sampled = 1024;
-constexpr int64_t sample_margin = 48;  // three standard deviations of the place of a sampled element
+constexpr int64_t few = 2048;  // elements that need no sample
+constexpr int64_t most_sampled = 1024, less_sampled = 256, many = 1 << 16;
 constexpr int most_rounds = 8;
+
+// Elements of the sorted sample on each side of a place: three standard deviations of the place of a sampled element, and some.
+int64_t sample_margin(int64_t sampled, double part) { return int64_t(3 * sqrt(double(sampled) * part * (1 - part))) + 4; }
+
+// Sorts keys, for which `spare` has as much room; returns where they are.
+template <class U>
+U* sort_sample(const SortLoops& loops, U* keys, U* spare, int64_t n) {
+  if (loops.quick == nullptr) {
+    std::sort(keys, keys + n);
+    return keys;
+  }
+  loops.quick(spare, keys, n, {});
+  return spare;
+}
 
 // The key at place k of the order of n, and where `next` is not null the one after it, if k is not the last place.
 // `spare` has room for n.
@@ -24,14 +37,17 @@ template <class U>
 U select_key(const SortLoops& loops, const U* keys, int64_t n, int64_t k, U* spare, U* next) {
   const U* const all = keys;
   const int64_t size = n, place_in_all = k;
-  U low = 0, high = U(~U(0)), sample[sampled], found = 0;
+  U low = 0, high = U(~U(0)), taken[2][few], found = 0;
+  static_assert(few >= most_sampled, "there is room for a sample");
   bool one = false;  // all that is left is one key
   for (int round = 0; n > few && round < most_rounds; ++round) {
-    for (int64_t i = 0; i < sampled; ++i) sample[i] = keys[i * (n - 1) / (sampled - 1)];
-    std::sort(sample, sample + sampled);
-    const int64_t place = int64_t(double(k) / double(n) * double(sampled));
-    const U lower = place < sample_margin ? low : sample[place - sample_margin];
-    const U upper = place + sample_margin >= sampled ? high : sample[place + sample_margin];
+    const int64_t sampled = n < many ? less_sampled : most_sampled;
+    for (int64_t i = 0; i < sampled; ++i) taken[0][i] = keys[i * (n - 1) / (sampled - 1)];
+    const U* const sample = sort_sample(loops, taken[0], taken[1], sampled);
+    const double part = double(k) / double(n);
+    const int64_t place = int64_t(part * double(sampled)), margin = sample_margin(sampled, part);
+    const U lower = place < margin ? low : sample[place - margin];
+    const U upper = place + margin >= sampled ? high : sample[place + margin];
     int64_t below = 0;
     const int64_t kept = loops.between(keys, n, lower, upper, spare, &below);
     if (k < below || k >= below + kept) {  // the sample was wrong, and what it left out is needed
@@ -50,14 +66,20 @@ U select_key(const SortLoops& loops, const U* keys, int64_t n, int64_t k, U* spa
     high = upper;
     if (one || slow) break;
   }
-  if (!one) {
+  const U* sorted = nullptr;
+  if (!one && loops.quick != nullptr && (keys != spare || n <= few)) {
+    U* const to = keys != spare ? spare : taken[0];
+    loops.quick(to, keys, n, {});
+    sorted = to;
+    found = sorted[k];
+  } else if (!one) {
     if (keys != spare) memcpy(spare, keys, size_t(n) * sizeof(U));
     std::nth_element(spare, spare + k, spare + n);
     found = spare[k];
   }
   if (next == nullptr || place_in_all + 1 == size) return found;
   if (k + 1 < n) {
-    *next = one ? found : *std::min_element(spare + k + 1, spare + n);
+    *next = one ? found : sorted != nullptr ? sorted[k + 1] : *std::min_element(spare + k + 1, spare + n);
     return found;
   }
   *next = U(~U(0));
@@ -131,12 +153,11 @@ void top_line(const void* context, const Line& line) {
     U *keys = reinterpret_cast<U*>(pairs + 2 * task.k), *spare = keys + task.n + 1;
     task.loops->keys(keys, line.in, task.n, task.form);
     const U last = select_key<U>(*task.loops, keys, task.n, task.k - 1, spare, nullptr);
-    int64_t equals = task.k, found = 0;
-    for (int64_t i = 0; i < task.n; ++i) equals -= keys[i] < last;
-    for (int64_t i = 0; i < task.n && found < task.k; ++i) {
-      if (keys[i] > last || (keys[i] == last && --equals < 0)) continue;
-      pairs[found++] = {keys[i], uint64_t(i)};
-    }
+    int64_t below = 0, found = 0;
+    task.loops->between(keys, task.n, last, last, spare, &below);
+    int64_t equals = task.k - below;
+    for (int64_t i = 0; found < task.k && (i = task.loops->next_upto(keys, i, task.n, last)) < task.n; ++i)
+      if (keys[i] != last || --equals >= 0) pairs[found++] = {keys[i], uint64_t(i)};
     const KeyIndex* sorted = radix_sort(pairs, pairs + task.k, task.k, 0, 64);
     for (int64_t i = 0; i < task.k; ++i) indices[i] = int64_t(sorted[i].index);
   }
