@@ -22,18 +22,21 @@ int64_t mark_starts(Unique* found, const SortLoops& loops, const KeyForm& form) 
     const int64_t n = smaller(block, found->n - first);
     loops.keys(keys + 1, found->values + first * int64_t(sizeof(U)), n, form);
     if (first == 0) keys[0] = U(~keys[1]);
-    uint8_t* starts = found->starts + first;
-    const bool real = form.infinity != 0;
-    int64_t more = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const uint8_t start = uint8_t((keys[i + 1] != keys[i]) | (real & (keys[i + 1] == U(~U(0)))));
-      starts[i] = start;
-      more += start;
-    }
-    count += more;
+    count += loops.starts(found->starts + first, keys + 1, n, form.infinity != 0);
     keys[0] = keys[n];
   }
   return count;
+}
+
+// The place of the next start of a run of equal values, or n.
+int64_t next_start(const Unique& found, int64_t i) {
+  for (; i + 8 <= found.n; i += 8) {
+    uint64_t starts;
+    memcpy(&starts, found.starts + i, 8);
+    if (starts != 0) break;
+  }
+  while (i < found.n && !found.starts[i]) ++i;
+  return i;
 }
 
 // The first of equal values, so that of two zeros the one that occurs first is taken.
@@ -41,6 +44,10 @@ template <class U>
 void write_firsts(const Unique& found, void* values) {
   const auto* from = reinterpret_cast<const U*>(found.values);
   auto* to = static_cast<U*>(values);
+  if (found.count < found.n / 16) {
+    for (int64_t i = next_start(found, 0); i < found.n; i = next_start(found, i + 1)) *to++ = from[i];
+    return;
+  }
   // Without a branch; what is written past the last start is overwritten by the next, so the loop stops at the last.
   for (int64_t i = 0, at = 0; at < found.count; ++i) {
     to[at] = from[i];
@@ -86,18 +93,14 @@ Status find_unique(const DLTensor& x, bool ordered, Unique* found) noexcept {
 
 void write_unique(const Unique& found, void* values, int64_t* indices, int64_t* inverse, int64_t* counts) noexcept {
   if (values != nullptr) with_key_type(found.width, [&]<class U>(U) { write_firsts<U>(found, values); });
-  int64_t at = -1, start = 0;
   if (indices == nullptr && inverse == nullptr && counts == nullptr) return;
-  for (int64_t i = 0; i < found.n; ++i) {
-    if (found.starts[i]) {
-      if (counts != nullptr && at >= 0) counts[at] = i - start;
-      ++at;
-      start = i;
-      if (indices != nullptr) indices[at] = found.order[i];
-    }
-    if (inverse != nullptr) inverse[found.order[i]] = at;
+  for (int64_t start = 0, at = 0, end; start < found.n; start = end, ++at) {
+    end = next_start(found, start + 1);
+    if (counts != nullptr) counts[at] = end - start;
+    if (indices != nullptr) indices[at] = found.order[start];
+    if (inverse != nullptr)
+      for (int64_t i = start; i < end; ++i) inverse[found.order[i]] = at;
   }
-  if (counts != nullptr && at >= 0) counts[at] = found.n - start;
 }
 
 }  // namespace dlt
