@@ -150,11 +150,73 @@ def test_sums_that_cancel_are_added_again(eager_machine):
 
 
 @host_driver
-def test_variances_and_products_end_a_group(eager_machine):
+def test_products_end_a_group(eager_machine):
     x = numbers((20, 50), "float32").to("cuda")
-    standard = lambda x: (x - dl.mean(x, axis=-1, keepdims=True)) / dl.std(x, axis=-1, keepdims=True)  # noqa: E731
-    check_steps(eager_machine, standard, x, most=3)
     check_steps(eager_machine, lambda x: dl.prod(x * 2, axis=-1) + 1, x, most=4)
+
+
+def standardised(x, axis=-1):
+    return (x - dl.mean(x, axis=axis, keepdims=True)) / dl.std(x, axis=axis, keepdims=True)
+
+
+VARIANCES = ["float32", "float64", "float16", "bfloat16", "complex64", "complex128", "int8", "int32", "uint64", "bool"]
+
+
+@host_driver
+@pytest.mark.parametrize("dtype", VARIANCES)
+def test_variances_are_part_of_a_kernel(eager_machine, dtype):
+    x = numbers((20, 50), dtype).to("cuda")
+    for axis in (-1, 0, None):
+        check_steps(
+            eager_machine,
+            lambda x, axis=axis: (dl.var(x * 1, axis=axis), dl.std(x, axis=axis, correction=1.5), dl.mean(x * 1, axis=axis)),
+            x,
+            most=1,
+        )
+    if dtype != "bool":
+        check_steps(eager_machine, standardised, x, most=1)
+        check_steps(eager_machine, standardised, dl.concat([x] * 200, axis=1), most=1)  # longer than registers hold
+
+
+@host_driver
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_variances_of_long_rows_are_joined(eager_machine, dtype):
+    x = numbers((300_000,), dtype).to("cuda")
+    check_steps(eager_machine, lambda x: dl.std(x * 1), x, most=3 if dtype == "float64" else 2)
+    check_steps(eager_machine, standardised, x, most=3 if dtype == "float64" else 2)
+
+
+# Rows whose variances the states of two words do not decide, or that are not finite.
+UNDECIDED = [
+    [1e30, 1, -1e30, 2.0**-149] * 10,
+    [1e16, 1e16 + 2] * 20,
+    [1e300] * 40,
+    [1e200, -1e-200] * 20,
+    [1e-310, 2e-310] * 20,
+    [1e308, -1e308] * 20,
+    [float("inf"), 1.0] * 20,
+    [float("nan"), 1.0] * 20,
+    [0.0, -0.0] * 20,
+    [3.0] * 40,
+]
+
+
+@host_driver
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_variances_that_states_do_not_decide_are_read_again(eager_machine, dtype):
+    with np.errstate(over="ignore"):
+        x = dl.asarray(np.array(UNDECIDED).astype(dtype)).to("cuda")
+    if dtype == "complex128":
+        x = x + dl.flip(x, axis=0) * 1j
+    for correction in (0, 1, 39.5, 40):
+        check_steps(
+            eager_machine,
+            lambda x, c=correction: (dl.var(x * 1, axis=-1, correction=c), dl.std(x, axis=-1, correction=c)),
+            x,
+            most=1,
+        )
+    check_steps(eager_machine, lambda x: dl.var(x * 1, axis=0), x, most=1)
+    check_steps(eager_machine, lambda x: dl.std(x * 1), dl.concat([x] * 300), most=3)
 
 
 def test_errors_are_those_of_the_steps(eager_machine):
@@ -205,6 +267,11 @@ COMPOSED = {
     "vector_norm": (lambda x, y: dl.linalg.vector_norm(x, axis=1), 1, 1),
     "vecdot": (lambda x, y: dl.vecdot(x, y), 2, 1),
     "vecdot of all": (lambda x, y: dl.vecdot(x.reshape((-1,)), y.reshape((-1,))), 2, 2),
+    "var": (lambda x, y: dl.var(x, axis=1), 1, 1),
+    "std of all": (lambda x, y: dl.std(x), 1, 2),
+    "standardised rows": (dl.fuse(lambda x, y: standardised(x)), 1, 1),
+    "standardised columns": (dl.fuse(lambda x, y: standardised(x, axis=0)), 1, 1),
+    "layer norm": (dl.fuse(lambda x, y: standardised(x) * y[0] + y[1]), 1, 1),
     "sum of an expression": (dl.fuse(lambda x, y: dl.sum((x - y) ** 2)), 2, 2),
     "any of a comparison": (dl.fuse(lambda x, y: dl.any(x > y, axis=1)), 2, 1),
 }

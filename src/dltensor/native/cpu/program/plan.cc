@@ -145,17 +145,10 @@ void finish_group(const Program& program, ProgramGroup* group) {
   group->slots = int(busy.size());
 }
 
-// How reductions are divided: inside groups; the same, but variances by themselves; as totals of all elements where they can be,
-// else by themselves; by themselves.
-enum class Division { together, device, apart, stored };
+// How reductions are divided: inside groups; as totals of all elements where they can be, else by themselves; by themselves.
+enum class Division { together, apart, stored };
 
-bool is_alone(Division division, const ProgramStep& step) {
-  switch (division) {
-    case Division::together: return is_ordered(step.op);
-    case Division::device: return is_ordered(step.op) || step.op == reduction_var || step.op == reduction_std;
-    default: return true;
-  }
-}
+bool is_alone(Division division, const ProgramStep& step) { return division != Division::together || is_ordered(step.op); }
 
 bool is_total(const Program& program, const ProgramStep& step) {
   if (step.kind != StepKind::reduce || step.axes != (uint64_t(1) << step.in[0].ndim) - 1) return false;
@@ -281,14 +274,13 @@ bool same_program(const Program& recorded, const Program& constant) noexcept {
 
 bool plan_program(Program* program) {
   if (program->values.size() > most_values) return false;
-  bool on_device = true;  // a step that fails there fails whether its result is used or not
+  program->on_device = true;  // a step that fails there fails whether its result is used or not
   for (const ProgramStep& step : program->steps)
-    on_device &= step.kind != StepKind::real || type_table[program->values[size_t(step.in[0].value)].type].bytes < 8;
+    program->on_device &= step.kind != StepKind::real || type_table[program->values[size_t(step.in[0].value)].type].bytes < 8;
   drop_unused(program);
   bool reduces = false;
   for (const ProgramStep& step : program->steps) reduces |= step.kind == StepKind::reduce;
   if (!divide(*program, Division::together, &program->together)) return false;
-  if (on_device && !divide(*program, Division::device, &program->device)) return false;
   plan_small(program);
   return !reduces ||
          (divide(*program, Division::apart, &program->apart) && divide(*program, Division::stored, &program->stored));

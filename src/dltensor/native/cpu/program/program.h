@@ -82,9 +82,9 @@ struct Program {
   std::vector<ProgramValue> values;
   std::vector<ProgramStep> steps;
   std::vector<ProgramOperand> results;
-  std::vector<ProgramGroup> together;  // with reductions inside groups, for rows that fit a block
-  std::vector<ProgramGroup> device;  // for CUDA devices; empty where steps run one by one there
-  mutable std::shared_ptr<void> device_kernels;  // of these groups; native/cuda/program makes them at the first call
+  std::vector<ProgramGroup> together;  // with reductions inside groups: on the CPU for rows that fit a block
+  bool on_device = false;  // a kernel may run each group on CUDA devices
+  mutable std::shared_ptr<void> device_kernels;  // of `together`; native/cuda/program makes them at the first call
   std::vector<ProgramGroup> apart;  // for longer ones: with totals, and with each other reduction by itself
   std::vector<ProgramGroup> stored;  // the same without totals, for those that are not decided by their states
   std::vector<SmallStep> small;  // empty where a step is none

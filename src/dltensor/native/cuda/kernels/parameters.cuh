@@ -190,7 +190,7 @@ struct Scanned {
 
 // A group of steps of a program: rows of `count` elements, the `kept` axes of the rows ahead of the `reduced` ones of the elements of
 // each, the innermost last. Packs of neighbouring elements are taken together.
-inline constexpr int program_tensors = 16, program_numbers = 16, program_axes = 8, program_state_bytes = 64;
+inline constexpr int program_tensors = 16, program_numbers = 16, program_axes = 8, program_state_bytes = 112;
 struct Steps {
   void* tensor[program_tensors];  // the results last
   void* states;  // of each reduction, of each part of each row

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 
 #include "native/cpu/program/blocks.h"
 #include "native/cuda/elementwise/plan.h"
@@ -18,17 +19,31 @@ using kernels::divider;
 using kernels::Steps;
 
 constexpr int64_t block_threads = 256, most_kept = 32;  // most_kept: elements of a row that a thread keeps
-constexpr int64_t longest_row = int64_t{1} << 28;       // whose elements sum_again() adds without carries
+constexpr int64_t longest_row = int64_t{1} << 28;       // whose elements are read again without carries
 
 // The kernels of a group by what they are compiled for. Null functions are those that do not compile.
-struct GroupKernels {
+class GroupKernels {
+ public:
   GroupText text;
   bool runs_alone = false;  // a reduction by the engine's own kernels
-  std::vector<std::pair<uint64_t, Kernel>> known;
+
+  bool find(uint64_t key, Kernel* out) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    for (const auto& [known, kernel] : known_)
+      if (known == key) return *out = kernel, true;
+    return false;
+  }
+  void add(uint64_t key, const Kernel& kernel) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    known_.emplace_back(key, kernel);
+  }
+
+ private:
+  std::mutex mutex_;  // held for no longer: a launch may wait for a thread that needs the same function
+  std::vector<std::pair<uint64_t, Kernel>> known_;
 };
 struct ProgramKernels {
-  std::mutex mutex;
-  std::vector<GroupKernels> groups;
+  std::deque<GroupKernels> groups;
   bool complete = true;  // a kernel computes each group
 };
 
@@ -52,8 +67,8 @@ struct GroupLaunch {
     key.add(uint64_t{modes}, 32);
     key.add(static_cast<uint64_t>(vec), 5);
     key.add(static_cast<uint64_t>(packs), 6);
-    key.add(static_cast<uint64_t>(from), 5);
-    key.add(static_cast<uint64_t>(to), 5);
+    key.add(static_cast<uint64_t>(from), 8);
+    key.add(from == to, 1);  // else `to` is the last phase
     key.add(of_rows, 1);
     key.add(static_cast<uint64_t>(device), 6);
     return key.word;
@@ -173,17 +188,12 @@ class GroupRun {
   // `ran` becomes false where it cannot be compiled.
   Status find(const GroupLaunch& launch, Kernel* out, bool* ran) {
     const uint64_t key = launch.key(device_.ordinal);
-    for (const auto& [known, kernel] : kernels_.known)
-      if (known == key) {
-        *out = kernel;
-        *ran = kernel.function != nullptr;
-        return success;
-      }
+    if (kernels_.find(key, out)) return *ran = out->function != nullptr, success;
     const Status status = get_user_kernel(device_, text_.text, launch.expression(), nullptr, out);
     if (status.fault == Fault::memory) return status;
     if (!status.ok()) *out = Kernel();
     *ran = status.ok();
-    kernels_.known.emplace_back(key, *out);
+    kernels_.add(key, *out);
     return success;
   }
 
@@ -220,7 +230,7 @@ class GroupRun {
     int64_t kept = 8;
     while (kept < most_kept && kept * most < packs * launch->vec) kept *= 2;
     launch->packs = int(std::max<int64_t>(1, kept / launch->vec));
-    if (text_.last <= 0 || launch->packs * most < packs) launch->packs = 0;  // read in each phase
+    if (std::max(text_.phases, text_.last + 1) == 1 || launch->packs * most < packs) launch->packs = 0;  // read in each phase
     const int64_t lanes = std::clamp<int64_t>(power_up(up(packs, launch->packs ? launch->packs : 4)), 1, most);
     p.lane_bits = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(lanes)));
     const int64_t groups = up(static_cast<int64_t>(p.rows), block_threads / lanes);
@@ -267,8 +277,8 @@ class GroupRun {
 
 std::shared_ptr<ProgramKernels> make_kernels(const Program& program) {
   auto kernels = std::make_shared<ProgramKernels>();
-  kernels->complete = !program.device.empty();
-  for (const ProgramGroup& group : program.device) {
+  kernels->complete = program.on_device;
+  for (const ProgramGroup& group : program.together) {
     GroupKernels& own = kernels->groups.emplace_back();
     own.text = print_group(program, group);
     const ProgramStep& first = program.steps[size_t(group.first)];
@@ -288,11 +298,10 @@ ProgramKernels& kernels_of(const Program& program) {
 // All groups, one after the other.
 Status run_groups(const Program& program, ValuePlace* places, const LaunchContext& context, bool* ran) {
   ProgramKernels& kernels = kernels_of(program);
-  std::lock_guard<std::mutex> hold(kernels.mutex);
   *ran = kernels.complete;
   std::vector<Scratch> memory(program.values.size());
-  for (size_t g = 0; *ran && g < program.device.size(); ++g) {
-    const ProgramGroup& group = program.device[g];
+  for (size_t g = 0; *ran && g < program.together.size(); ++g) {
+    const ProgramGroup& group = program.together[g];
     for (const auto& m : group.members) {
       ValuePlace& place = places[m.value];
       if (!m.kept || place.data != nullptr) continue;

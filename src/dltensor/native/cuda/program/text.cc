@@ -121,10 +121,7 @@ class Printer {
     }
     out_.of_elements[size_t(to)] = of_elements;
     declare(to);
-    if (step.kind == StepKind::reduce) {
-      levels_[size_t(to)] = level + 1;
-      return add_reduction(step, in[0], to, level);
-    }
+    if (step.kind == StepKind::reduce) return add_reduction(step, in[0], to, level);
     levels_[size_t(to)] = level;
     const std::string text = step_text(step, in, to);
     at(of_elements ? item_ : row_, level) += "      " + place(to) + " = " + text + ";\n";
@@ -204,22 +201,45 @@ class Printer {
     const ReduceOptions& options = step.reduce;
     const int result = options.result >= 0 ? options.result
                                            : reduction_result(step.op, step.type, options.saturate || options.keep);
-    const std::string body = result < 0 ? "" : kernel_body(step.op, step.type, options.saturate);
-    if (body.empty() || !out_.of_elements[size_t(in)]) return false;
-    const bool starts = options.initial_type >= 0;
+    const KernelBody body = result < 0 ? KernelBody{} : kernel_body(step.op, step.type, options.saturate);
+    if (body.text.empty() || !out_.of_elements[size_t(in)]) return false;
+    std::string center;
+    if (body.center >= 0) {  // the mean is a reduction of the phase before
+      const std::string mean = "center" + number_text(reduction_count_), width = type_name(body.center);
+      row_values_ += "    " + width + " " + mean + ";\n";
+      ProgramStep of_mean{};
+      of_mean.op = reduction_mean;
+      print_reduction(kernel_body(reduction_mean, body.center, false).text, in, body.center, level++, of_mean,
+                      "r." + mean + " = v", "");
+      center = "    DLT_FN static double center(const Row& r, int k) {\n      return reduce::parts_of<computed<" + width +
+               ">::type>::part(computed<" + width + ">::in(r." + mean + "), k);\n    }\n";
+    }
     const std::string converted = value(to).type == result
                                       ? "v"
                                       : std::string("convert<") + type(to) + ", false, false, " + type_name(result) + ">(v)";
-    reductions_ += "  template <int D>\n  struct reduction<" + number_text(reduction_count_++) + ", D> {\n" +
-                   "    using body = dlt::kernels::reduce::" + body + ";\n    using element = " + type(in) +
-                   ";\n    using result = " + type_name(result) + ";\n    static constexpr int phase = " + number_text(level) +
-                   ";\n    static constexpr bool starts = " + (starts ? "true" : "false") +
-                   ";\n    DLT_FN static element of(const Item& x) { return " + place(in) +
-                   "; }\n    DLT_FN static Immediate initial() { return " + immediate_text(step.initial) +
-                   "; }\n    DLT_FN static void set(Row& r, result v) { " + place(to) + " = " + converted + "; }\n  };\n";
+    print_reduction(body.text, in, result, level, step, place(to) + " = " + converted, center);
+    levels_[size_t(to)] = level + 1;
+    return true;
+  }
+
+  // `set` is the statement that brings the result `v` to row `r`.
+  void print_reduction(const std::string& body, int in, int result, int level, const ProgramStep& step, const std::string& set,
+                       const std::string& center) {
+    const auto boolean = [](bool value) { return std::string(value ? "true;\n" : "false;\n"); };
+    unsigned char correction[16] = {};
+    memcpy(correction, &step.reduce.correction, sizeof step.reduce.correction);
+    reductions_ +=
+        "  template <int D>\n  struct reduction<" + number_text(reduction_count_++) + ", D> {\n" +
+        "    using body = dlt::kernels::reduce::" + body + ";\n    using element = " + type(in) + ";\n    using result = " +
+        type_name(result) + ";\n    static constexpr int phase = " + number_text(level) +
+        ";\n    static constexpr bool starts = " + boolean(step.reduce.initial_type >= 0) +
+        "    static constexpr bool root = " + boolean(step.op == reduction_std) +
+        "    DLT_FN static element of(const Item& x) { return " + place(in) +
+        "; }\n    DLT_FN static Immediate initial() { return " + immediate_text(step.initial) +
+        "; }\n    DLT_FN static double correction() { return immediate<double>(" + immediate_text(correction) + "); }\n" +
+        center + "    DLT_FN static void set(Row& r, result v) { " + set + "; }\n  };\n";
     out_.reduced.push_back(in);
     out_.phases = std::max(out_.phases, level + 1);
-    return true;
   }
 
   // A function of a phase, whose steps are those of `texts`.

@@ -362,11 +362,10 @@ inline Status launch_rows(ReducePlan<few_dims>& plan, const RowsCall& call) noex
 
 }  // namespace
 
-std::string kernel_body(int reduction, int type, bool saturate) {
+KernelBody kernel_body(int reduction, int type, bool saturate) {
   Name name;
-  const bool known = reduction != reduction_var && reduction != reduction_std &&
-                     name_of(reduction, type, saturate, type, false, &name).ok();
-  return known && !name.ordered ? body_text(name.choice, false) : "";
+  if (!name_of(reduction, type, saturate, type, false, &name).ok() || name.ordered) return {};
+  return {body_text(name.choice, false), name.choice.end == End::deviations ? name.choice.type : -1};
 }
 
 Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask, uint64_t axes,

@@ -12,9 +12,12 @@ namespace dlt::cuda {
 DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, const Operand& in, const Operand* mask,
                       uint64_t axes, const Operand& out, const LaunchContext& context) noexcept;
 
-// The body of kernels/reduce that reduces elements of any dtype, converted to `type` first, in one pass and in any order; "" where
-// there is none.
-std::string kernel_body(int reduction, int type, bool saturate);
+// The body of kernels/reduce that reduces elements of any dtype, converted to `type` first, in any order.
+struct KernelBody {
+  std::string text;  // "" where there is none
+  int center = -1;   // the dtype of the mean that it takes deviations from, if it does
+};
+KernelBody kernel_body(int reduction, int type, bool saturate);
 
 // The fast path: `outer` times rows of `count` elements, `inner` apart, all in C order and of the dtype `type`, without a mask or
 // an initial value; `to` is the dtype of the result as a row. On the thread's current stream, into new memory, which the caller

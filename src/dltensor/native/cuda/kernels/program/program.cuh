@@ -3,7 +3,8 @@
 //   Row, Item           the values that a row has once, and those of each element
 //   tensors, reductions, phases    how many; reductions of phase p take what is known before those of p end
 //   last                the last phase in which an element has a step or is stored
-//   reduction<K>        its phase, body, the types of elements and of the result, of(item), set(row, result), initial()
+//   reduction<K>        its phase, body, the types of elements and of the result, of(item), set(row, result), initial();
+//                       correction() and root of variances, center(row, part) of those of float64
 //   load_row, row<P>, store_row    values of a row: from memory, by the steps of phase P, and to memory
 //   load, item<P>, store<P>        the same of elements
 #pragma once
@@ -149,6 +150,18 @@ __global__ void __launch_bounds__(256) elements(const __grid_constant__ Steps p)
   }
 }
 
+// Bytes of the widest state, or result, of a group.
+template <class G, int K = 0>
+DLT_FN constexpr int state_bytes() {
+  if constexpr (K == G::reductions) {
+    return 16;
+  } else {
+    using R = typename G::template reduction<K>;
+    constexpr int own = int(sizeof(typename R::body::word)) * R::body::members, rest = state_bytes<G, K + 1>();
+    static_assert(own <= program_state_bytes && sizeof(typename R::result) <= 16);
+    return own > rest ? own : rest;
+  }
+}
 // A state for each reduction from K on.
 template <class G, int K, bool END = K == G::reductions>
 struct States {
@@ -232,6 +245,14 @@ struct RowRun {
     const typename R::element value = R::of(x);
     return reduce::element<typename R::body::type, typename R::element>(&value);
   }
+  // What the ending of a reduction needs besides its state; `center` has room for both parts of one.
+  template <int K>
+  DLT_FN auto ending(double* center) const {
+    using R = typename G::template reduction<K>;
+    if constexpr (R::body::again == reduce::Again::deviations)
+      for (int k = 0; k < R::body::parts::count; ++k) center[k] = R::center(values, k);
+    return reduce::Ending{R::correction(), R::root, center};
+  }
   // Adds a pack to the states of a phase.
   template <int LEVEL, int K = 0>
   DLT_FN void step(const Item* x, uint64_t first, int count, States<G, 0>& states) const {
@@ -239,6 +260,8 @@ struct RowRun {
       if constexpr (G::template reduction<K>::phase == LEVEL) {
         using Body = typename G::template reduction<K>::body;
         auto* const w = states.template get<K>();
+        double center[2] = {};
+        ending<K>(center);
         if constexpr (Body::takes_packs && VEC > 1) {
           typename computed<typename Body::type>::type elements[VEC];
 #pragma unroll
@@ -247,12 +270,12 @@ struct RowRun {
             Body::template step_pack<VEC>(w, elements, first, 1);
           } else {
 #pragma unroll 1
-            for (int j = 0; j < count; ++j) Body::step(w, reduced<K>(x[j]), int64_t(first + j));
+            for (int j = 0; j < count; ++j) reduce::step<Body>(w, reduced<K>(x[j]), first + j, center);
           }
         } else {
 #pragma unroll
           for (int j = 0; j < VEC; ++j)
-            if (j < count) Body::step(w, reduced<K>(x[j]), int64_t(first + j));
+            if (j < count) reduce::step<Body>(w, reduced<K>(x[j]), first + j, center);
         }
       }
       step<LEVEL, K + 1>(x, first, count, states);
@@ -289,38 +312,38 @@ struct RowRun {
     }
   }
 
-  // A sum that the state does not decide: the elements are added again, to integers of the whole range.
+  // The elements of row `row` of the block, for those that are read again.
   template <int LEVEL, int K>
-  DLT_FN void sum_again(bool known, double count, typename G::template reduction<K>::result* value) {
-    using R = typename G::template reduction<K>;
-    using parts = typename R::body::parts;
-    using target = typename reduce::parts_of<typename R::result>::type;
-    __shared__ reduce::SharedSum sum;
-    __shared__ unsigned undecided[threads];
-    if (lane == 0) undecided[column] = !known;
-    __syncthreads();
-#pragma unroll 1
-    for (unsigned c = 0; c < columns; ++c) {
-      if (!undecided[c]) continue;
-      for (int k = 0; k < parts::count; ++k) {
-        if (threadIdx.x == 0) reduce::clear_shared(&sum);
-        __syncthreads();
-        if (column == c)
-          each_pack<LEVEL, true>(0, there ? p.packs : 0, [&](const Item* x, uint64_t pack) {
-            for (int j = 0; j < left_of(p.count, pack * VEC, VEC); ++j)
-              reduce::add_shared(&sum, parts::part(reduced<K>(x[j]), k));
-          });
-        __syncthreads();
-        if (column == c && lane == 0) {
-          exact_sums::Accumulator a;
-          reduce::take_shared(&sum, &a);
-          if constexpr (R::starts) exact_sums::add(&a, R::body::first_part(R::initial(), k));
-          reduce::parts_of<typename R::result>::put(
-              value, k, exact_sums::round_accumulator<target>(&a, R::body::mean ? uint64_t(count) : 1));
-        }
-        __syncthreads();
-      }
+  struct RowElements {
+    RowRun* run;
+    unsigned row;
+    DLT_FN bool is_own() const { return run->column == row; }
+    DLT_FN bool ends() const { return is_own() && run->lane == 0; }
+    template <int COUNT, class F>
+    DLT_FN void each(reduce::SharedSum*, F add) const {
+      __syncthreads();
+      if (is_own())
+        run->template each_pack<LEVEL, true>(0, run->there ? run->p.packs : 0, [&](const Item* x, uint64_t pack) {
+          for (int j = 0; j < left_of(run->p.count, pack * VEC, VEC); ++j) add(reduced<K>(x[j]));
+        });
+      __syncthreads();
     }
+  };
+  // Results that their states do not decide: the elements are read again, and added to integers of the whole range.
+  template <int LEVEL, int K>
+  DLT_FN void read_again(bool known, double count, typename G::template reduction<K>::result* value) {
+    using R = typename G::template reduction<K>;
+    __shared__ double undecided[threads];  // the number of elements of each row that is read again
+    if (lane == 0) undecided[column] = known ? -1 : count;
+    __syncthreads();
+    double center[2] = {};
+    const reduce::Ending by = ending<K>(center);
+    const Immediate initial = R::initial();
+#pragma unroll 1
+    for (unsigned c = 0; c < columns; ++c)
+      if (undecided[c] >= 0)
+        reduce::reread<typename R::body>(RowElements<LEVEL, K>{this, c}, undecided[c], by, R::starts ? &initial : nullptr, value);
+    __syncthreads();
   }
 
   template <int LEVEL, int K = 0>
@@ -347,9 +370,10 @@ struct RowRun {
               Body::counted(one, 1);
               Body::join(w, one);
             }
-            known = Body::end(w, reduce::Ending{0, false, nullptr}, &value);
+            double center[2] = {};
+            known = Body::end(w, ending<K>(center), &value);
           }
-          if constexpr (Body::again != reduce::Again::never) sum_again<LEVEL, K>(known, double(w[Body::members - 1]), &value);
+          if constexpr (Body::again != reduce::Again::never) read_again<LEVEL, K>(known, double(w[Body::members - 1]), &value);
           __syncthreads();
           auto* const results = reinterpret_cast<typename R::result*>(shared);
           if (lane == 0) results[column] = value;
@@ -414,7 +438,7 @@ struct RowRun {
 
 template <class G, int PACKS, int VEC, unsigned MODES, int FROM, int TO>
 __global__ void __launch_bounds__(256) rows(const __grid_constant__ Steps p) {
-  alignas(16) __shared__ char shared[threads * program_state_bytes];
+  alignas(16) __shared__ char shared[threads * state_bytes<G>()];
 #pragma unroll 1
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     RowRun<G, PACKS, VEC, MODES, FROM, TO> run(p, shared);

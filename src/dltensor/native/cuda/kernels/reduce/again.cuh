@@ -58,17 +58,17 @@ struct DeviationSums {
   double center;               // of scaled elements
 };
 
-// One result, whose elements are read again by all threads of a block.
-template <class Body, class M, class R, int DIMS, bool MASKED>
-struct Reread {
-  using parts = typename Body::parts;
+// The elements of one result, which all threads of a block read again.
+template <class Body, class M, int DIMS, bool MASKED>
+struct ReducedElements {
   const Reduce<DIMS>& p;
   const Place<DIMS> base;
-  const double count;
 
-  // Calls add(x) with one part of each element. Carries the COUNT sums from time to time.
+  // Does this thread end the result?
+  DLT_FN bool ends() const { return threadIdx.x == 0; }
+  // Calls add(x) with each element. Carries the COUNT sums from time to time.
   template <int COUNT, class F>
-  DLT_FN void each(int part, SharedSum* sums, F add) const {
+  DLT_FN void each(SharedSum* sums, F add) const {
     constexpr uint64_t most = uint64_t(1) << 28;  // additions until carries must be passed on
     const M* const in = static_cast<const M*>(p.in) + base.in;
     const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
@@ -80,12 +80,28 @@ struct Reread {
       for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
         if (MASKED && mask[at.mask] == 0) continue;
-        add(parts::part(element<typename Body::type, M>(in + at.in), part));
+        add(element<typename Body::type, M>(in + at.in));
       }
       __syncthreads();
       if (threadIdx.x < COUNT) carry_shared(&sums[threadIdx.x]);
     }
     __syncthreads();
+  }
+};
+
+// One result of the elements that `source` has; the thread that ends it writes it. `initial` is null where there is none.
+template <class Body, class R, class Source>
+struct Reread {
+  using parts = typename Body::parts;
+  const Source& source;
+  const double count;
+  const Ending ending;
+  const Immediate* initial;
+
+  // Calls add(x) with one part of each element.
+  template <int COUNT, class F>
+  DLT_FN void each(int part, SharedSum* sums, F add) const {
+    source.template each<COUNT>(sums, [&](typename Body::C x) { add(parts::part(x, part)); });
   }
 
   DLT_FN void sum(R* out) const {
@@ -93,12 +109,12 @@ struct Reread {
     __shared__ SharedSum sum;
     for (int k = 0; k < parts::count; ++k) {
       __syncthreads();
-      if (threadIdx.x == 0) clear_shared(&sum);
+      if (source.ends()) clear_shared(&sum);
       each<1>(k, &sum, [&](double x) { add_shared(&sum, x); });
-      if (threadIdx.x == 0) {
+      if (source.ends()) {
         exact_sums::Accumulator a;
         take_shared(&sum, &a);
-        if (p.has_initial) exact_sums::add(&a, Body::first_part(p.initial, k));
+        if (initial) exact_sums::add(&a, Body::first_part(*initial, k));
         const F value = exact_sums::round_accumulator<F>(&a, Body::mean ? uint64_t(count) : 1);
         parts_of<R>::put(out, k, value);
       }
@@ -118,24 +134,24 @@ struct Reread {
         add_shared(&sums[0], x);
         add_shared(&sums[1], x * x);
       });
-      if (threadIdx.x == 0 && finite) {
+      if (source.ends() && finite) {
         exact_sums::Accumulator sum, squares;
         take_shared(&sums[0], &sum);
         take_shared(&sums[1], &squares);
         finite = exact_sums::add_moments(&sum, &squares, uint64_t(count), &total);
       }
     }
-    if (threadIdx.x == 0)
-      *out = finite ? exact_sums::round_quotient<R>(&total, -2150, uint64_t(count), count - p.correction, p.root != 0)
+    if (source.ends())
+      *out = finite ? exact_sums::round_quotient<R>(&total, -2150, uint64_t(count), count - ending.correction, ending.root)
                     : from<R>(exact_sums::not_a_number());
     __syncthreads();
   }
 
   // Writes the result by the exact sum of squares; where the mean's own rounding shows, less what that adds. By one thread.
   // Returns false where squares leave float64's range.
-  DLT_FN bool end_deviations(const DeviationSums& sums, const double* center, const double* beyond, R* out) const {
+  DLT_FN bool end_deviations(const DeviationSums& sums, const double* beyond, R* out) const {
     using namespace exact_sums;
-    const double divisor = count - p.correction, most = bits_as<double>(uint64_t(sums.largest));
+    const double divisor = count - ending.correction, most = bits_as<double>(uint64_t(sums.largest));
     Accumulator squares;
     Natural size;
     double ignored;
@@ -145,9 +161,9 @@ struct Reread {
       double variance = 0;
       if (!magnitude(&all, &size)) variance = round_quotient<double>(&size, -1075, 1, divisor, false);
       if (is_in_range(variance)) {
-        if (shows_rounding(Body::farthest(center), variance))
+        if (shows_rounding(Body::farthest(ending.center), variance))
           for (int k = 0; k < parts::count; ++k) add(&squares, -(beyond[k] * beyond[k] / count));
-        *out = magnitude(&squares, &size) ? from<R>(0.0) : round_quotient<R>(&size, -1075, 1, divisor, p.root != 0);
+        *out = magnitude(&squares, &size) ? from<R>(0.0) : round_quotient<R>(&size, -1075, 1, divisor, ending.root);
         return true;
       }
     }
@@ -162,9 +178,9 @@ struct Reread {
     const double scale = power_of_two(up);
     for (int k = 0; k < parts::count; ++k) {
       __syncthreads();
-      if (threadIdx.x == 0) clear_shared(&sums->sum[0]);
+      if (source.ends()) clear_shared(&sums->sum[0]);
       each<2>(k, sums->sum, [&](double x) { add_shared(&sums->sum[0], x * scale); });
-      if (threadIdx.x == 0) {
+      if (source.ends()) {
         Accumulator sum;
         take_shared(&sums->sum[0], &sum);
         sums->center = round_accumulator<double>(&sum, uint64_t(count));
@@ -172,12 +188,12 @@ struct Reread {
       __syncthreads();
       each<2>(k, sums->sum, [&](double x) { add_shared(&sums->sum[1], squared_deviation(x * scale, sums->center)); });
     }
-    if (threadIdx.x == 0) {
+    if (source.ends()) {
       Accumulator squares;
       Natural size;
       take_shared(&sums->sum[1], &squares);
       magnitude(&squares, &size);
-      *out = round_quotient<R>(&size, -1075 - 2 * up, 1, count - p.correction, p.root != 0);
+      *out = round_quotient<R>(&size, -1075 - 2 * up, 1, count - ending.correction, ending.root);
     }
     __syncthreads();
   }
@@ -186,31 +202,30 @@ struct Reread {
   DLT_FN void deviations(R* out) const {
     using namespace exact_sums;
     __shared__ DeviationSums sums;
-    double center[2] = {}, beyond[2] = {};
-    read_center<Body>(p, base, center);
+    double beyond[2] = {};
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (source.ends()) {
       clear_shared(&sums.sum[1]);
       sums.largest = 0;
       sums.differs = 0;
     }
     for (int k = 0; k < parts::count; ++k) {
       __syncthreads();
-      if (threadIdx.x == 0) clear_shared(&sums.sum[0]);
+      if (source.ends()) clear_shared(&sums.sum[0]);
       each<2>(k, sums.sum, [&](double x) {
         add_shared(&sums.sum[0], x);
-        add_shared(&sums.sum[1], squared_deviation(x, center[k]));
+        add_shared(&sums.sum[1], squared_deviation(x, ending.center[k]));
         atomicMax(&sums.largest, static_cast<unsigned long long>(bits_as<uint64_t>(magnitude_of(x))));
-        if (x != center[k]) atomicOr(&sums.differs, 1);
+        if (x != ending.center[k]) atomicOr(&sums.differs, 1);
       });
-      if (threadIdx.x == 0) {
+      if (source.ends()) {
         Accumulator sum;
         take_shared(&sums.sum[0], &sum);
-        beyond[k] = sum_beyond(&sum, count, center[k]);
+        beyond[k] = sum_beyond(&sum, count, ending.center[k]);
       }
     }
-    if (threadIdx.x == 0) {
-      sums.is_scaled = !end_deviations(sums, center, beyond, out);
+    if (source.ends()) {
+      sums.is_scaled = !end_deviations(sums, beyond, out);
       clear_shared(&sums.sum[1]);
     }
     __syncthreads();
@@ -218,14 +233,21 @@ struct Reread {
   }
 };
 
+template <class Body, class R, class Source>
+DLT_FN void reread(const Source& source, double count, const Ending& ending, const Immediate* initial, R* out) {
+  const Reread<Body, R, Source> again{source, count, ending, initial};
+  if constexpr (Body::again == Again::sum) again.sum(out);
+  else if constexpr (Body::again == Again::moments) again.moments(out);
+  else again.deviations(out);
+}
+
 template <class Body, class M, class R, int DIMS, bool MASKED>
 DLT_FAR_FN void read_again(const Reduce<DIMS>& p, uint64_t result, double count) {
   const Place<DIMS> base = Place<DIMS>::of(p, 0, p.kept, result);
-  R* const out = static_cast<R*>(p.out) + base.out;
-  const Reread<Body, M, R, DIMS, MASKED> reread{p, base, count};
-  if constexpr (Body::again == Again::sum) reread.sum(out);
-  else if constexpr (Body::again == Again::moments) reread.moments(out);
-  else reread.deviations(out);
+  double center[2] = {};
+  read_center<Body>(p, base, center);
+  reread<Body>(ReducedElements<Body, M, DIMS, MASKED>{p, base}, count, Ending{p.correction, p.root != 0, center},
+               p.has_initial ? &p.initial : nullptr, static_cast<R*>(p.out) + base.out);
 }
 
 }  // namespace dlt::kernels::reduce
