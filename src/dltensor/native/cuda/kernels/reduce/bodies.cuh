@@ -8,6 +8,13 @@
 
 namespace dlt::kernels::reduce {
 
+// An element as it is computed.
+template <class T, class M>
+DLT_FN auto element(const M* in) {
+  if constexpr (is_same<T, M>::value) return computed<T>::in(*in);
+  else return computed<T>::in(convert<T, false, false, M>(*in));
+}
+
 // Arguments of `end` besides the state.
 struct Ending {
   double correction;
@@ -37,6 +44,8 @@ enum class Again { never, sum, moments, deviations };
 struct body {
   static constexpr Again again = Again::never;
   static constexpr bool takes_packs = false;  // `step_pack` takes several elements at once
+  static constexpr bool takes_batches = false;  // `step_batch` takes more of them, which it may read again
+  static constexpr bool takes_halves = false;   // `farther` of two words with two elements each
   static constexpr bool is_ordered = false;   // elements are taken one by one
   static constexpr Bytes bytes = Bytes::none;
 };
@@ -89,8 +98,6 @@ struct plain_of : body, BODY {
 #define DLT_BODY(name, BYTES) \
   template <class T>          \
   struct name : plain_of<reductions::name<typename computed<T>::type>, T, if_byte<T, Bytes::BYTES>> {};
-DLT_BODY(largest, none)
-DLT_BODY(smallest, none)
 DLT_BODY(every, every)
 DLT_BODY(some, some)
 DLT_BODY(nonzero, count)
@@ -127,6 +134,49 @@ template <class T>
 struct first_largest : first_of<reductions::first_largest<typename computed<T>::type>, T> {};
 template <class T>
 struct first_smallest : first_of<reductions::first_smallest<typename computed<T>::type>, T> {};
+
+// Extrema. Of halves two are compared at a time, which devices do from compute capability 8.0 on: NaN wins, and 0.0 is above -0.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+inline constexpr bool has_packed_halves = false;
+#else
+inline constexpr bool has_packed_halves = true;
+#endif
+template <class T>
+inline constexpr bool is_half = is_same<T, float16>::value || is_same<T, bfloat16>::value;
+
+template <class T, bool GREATEST>
+DLT_FN uint32_t farther_half(uint32_t a, uint32_t b) {
+  const float x = to_float(T{uint16_t(a)}), y = to_float(T{uint16_t(b)});
+  if (!(x == x)) return a;
+  if (!(y == y)) return b;
+  if (x == y) return GREATEST ? a & b : a | b;  // zeros of both signs
+  return (x > y) == GREATEST ? a : b;
+}
+template <class T, bool GREATEST>
+DLT_FN uint32_t farther_halves(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t out;
+  if constexpr (is_same<T, float16>::value) {
+    if constexpr (GREATEST) asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(out) : "r"(a), "r"(b));
+    else asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(out) : "r"(a), "r"(b));
+  } else {
+    if constexpr (GREATEST) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(out) : "r"(a), "r"(b));
+    else asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(out) : "r"(a), "r"(b));
+  }
+  return out;
+#else
+  return farther_half<T, GREATEST>(a & 0xffff, b & 0xffff) | farther_half<T, GREATEST>(a >> 16, b >> 16) << 16;
+#endif
+}
+template <class BODY, class T, bool GREATEST>
+struct extremum_of : plain_of<BODY, T> {
+  static constexpr bool takes_halves = has_packed_halves && is_half<T>;
+  DLT_FN static uint32_t farther(uint32_t a, uint32_t b) { return farther_halves<T, GREATEST>(a, b); }
+};
+template <class T>
+struct largest : extremum_of<reductions::largest<typename computed<T>::type>, T, true> {};
+template <class T>
+struct smallest : extremum_of<reductions::smallest<typename computed<T>::type>, T, false> {};
 
 // Products of floats: each of 16 lanes multiplies every 16th element of a block, and the tree of `partial` joins the lanes;
 // joined_in_order multiplies blocks to groups, and groups. As reductions::products does it.

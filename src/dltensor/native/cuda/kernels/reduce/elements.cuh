@@ -24,12 +24,6 @@ struct Place {
   }
 };
 
-template <class T, class M>
-DLT_FN auto element(const M* in) {
-  if constexpr (is_same<T, M>::value) return computed<T>::in(*in);
-  else return computed<T>::in(convert<T, false, false, M>(*in));
-}
-
 // The center of the deviations of a result; nothing for other bodies.
 template <class Body, int DIMS>
 DLT_FN void read_center(const Reduce<DIMS>& p, const Place<DIMS>& base, double* center) {
@@ -138,6 +132,55 @@ DLT_FN void places_of(const Reduce<DIMS>& p, uint64_t first, uint64_t by, int64_
   }
 }
 
+// Adjacent elements in packs, from pack *k on: as many batches of packs as there are whole ones. One question about exponents and one
+// addition to the state is for all of a batch. Returns how many elements.
+template <class Body, class M>
+DLT_FN uint64_t reduce_batches(const M* in, uint64_t packs, unsigned lanes, uint64_t* k, typename Body::word* w) {
+  using T = typename Body::type;
+  constexpr int VEC = reduce_pack(sizeof(M)), BATCH = 4;
+  uint64_t taken = 0;
+  const M* from = in + *k * VEC;
+#pragma unroll 1
+  for (; *k + (BATCH - 1) * uint64_t(lanes) < packs; *k += BATCH * lanes, from += BATCH * lanes * VEC) {
+    Pack<M, VEC> x[BATCH];
+#pragma unroll
+    for (int u = 0; u < BATCH; ++u) x[u] = *reinterpret_cast<const Pack<M, VEC>*>(from + u * int64_t(lanes) * VEC);
+    typename computed<T>::type elements[BATCH * VEC];
+#pragma unroll
+    for (int u = 0; u < BATCH; ++u)
+#pragma unroll
+      for (int j = 0; j < VEC; ++j) elements[u * VEC + j] = element<T, M>(&x[u].at[j]);
+    Body::template step_batch<BATCH * VEC>(w, elements, from, lanes * VEC, VEC);
+    taken += BATCH * VEC;
+  }
+  return taken;
+}
+
+// Adjacent halves in packs, from pack *k on: as many batches of packs as there are whole ones, of which the extrema of both halves of
+// words meet the state at the end.
+template <class Body, class M>
+DLT_FN void reduce_halves(const M* in, uint64_t packs, unsigned lanes, uint64_t* k, typename Body::word* w) {
+  constexpr int BATCH = 4;
+  if (*k + (BATCH - 1) * uint64_t(lanes) >= packs) return;
+  const Pack<uint32_t, 4>* from = reinterpret_cast<const Pack<uint32_t, 4>*>(in) + *k;
+  Pack<uint32_t, 4> best = *from;
+#pragma unroll 1
+  for (; *k + (BATCH - 1) * uint64_t(lanes) < packs; *k += BATCH * lanes, from += BATCH * lanes) {
+    Pack<uint32_t, 4> x[BATCH];
+#pragma unroll
+    for (int u = 0; u < BATCH; ++u) x[u] = from[u * int64_t(lanes)];
+#pragma unroll
+    for (int u = 0; u < BATCH; ++u)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) best.at[j] = Body::farther(best.at[j], x[u].at[j]);
+  }
+  const uint32_t both = Body::farther(Body::farther(best.at[0], best.at[1]), Body::farther(best.at[2], best.at[3]));
+  for (int half = 0; half < 2; ++half) {
+    const M value{uint16_t(both >> 16 * half)};
+    Body::step(w, element<typename Body::type, M>(&value), 0);
+  }
+}
+
 // Elements begin to end of the reduced axes of the result at `base`, of which `lanes` threads take each their own: 16 bytes at a
 // time where the host has found that axes allow that, and the address does.
 template <class Body, class M, int DIMS, bool MASKED>
@@ -157,8 +200,13 @@ DLT_FN void reduce_elements(const Reduce<DIMS>& p, const Place<DIMS>& base, uint
                                : 4;  // the more instructions, the fewer packs keep memory busy
     if (p.packed && (reinterpret_cast<uint64_t>(p.in) & 15) == 0) {
       const uint64_t packs = end / VEC;  // `begin` is a multiple of VEC
+      uint64_t k = begin / VEC + lane;
+      if constexpr (Body::takes_batches)
+        if (p.reduced <= 1) taken += reduce_batches<Body, M>(in, packs, lanes, &k, w);
+      if constexpr (Body::takes_halves && is_same<M, typename Body::type>::value)
+        if (p.reduced <= 1) reduce_halves<Body, M>(in, packs, lanes, &k, w);
 #pragma unroll 1
-      for (uint64_t k = begin / VEC + lane; k < packs; k += UNROLL * lanes) {
+      for (; k < packs; k += UNROLL * lanes) {
         int64_t at[UNROLL];
         Loaded x[UNROLL];
         places_of<UNROLL>(p, k * VEC, lanes * VEC, 1, at);

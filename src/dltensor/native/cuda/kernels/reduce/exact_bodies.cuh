@@ -48,6 +48,15 @@ DLT_FAR_FN void put_each(double* state, const double* x, int count) {
   for (int j = 0; j < count; ++j) exact_sums::put(state, x[j]);
 }
 
+// The same of elements in memory: `vec` adjacent ones, then those `step` further.
+template <class T, class M>
+DLT_FAR_FN void put_apart(double* state, const M* from, unsigned step, int vec, int count, int part) {
+  DLT_ROLLED
+  for (int j = 0; j < count; ++j)
+    exact_sums::put(state, parts_of<typename computed<T>::type>::part(
+                               element<T, M>(from + unsigned(j / vec) * int64_t(step) + j % vec), part));
+}
+
 // Sums of elements, of each part.
 template <class T, bool MEAN>
 struct exact_floats : exact_state<T, parts_of<typename computed<T>::type>::count> {
@@ -55,7 +64,7 @@ struct exact_floats : exact_state<T, parts_of<typename computed<T>::type>::count
   using typename state::C, typename state::parts, typename state::word;
   using state::members;
   static constexpr Again again = Again::sum;
-  static constexpr bool mean = MEAN, takes_packs = is_same<typename parts::type, float>::value;
+  static constexpr bool mean = MEAN, takes_packs = is_same<typename parts::type, float>::value, takes_batches = takes_packs;
   DLT_FN static void step(word* w, C x, int64_t) {
     for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, parts::part(x, k));
   }
@@ -72,7 +81,7 @@ struct exact_floats : exact_state<T, parts_of<typename computed<T>::type>::count
   // carries included. Always so for float16.
   template <int COUNT>
   DLT_FN static bool is_narrow(const C* x, int k) {
-    static_assert(COUNT <= 16, "four bits of carries");
+    static_assert(COUNT <= 64, "six bits of carries");
     if constexpr (is_same<T, float16>::value) return true;
     uint32_t most = 0, least = ~uint32_t(0);
 #pragma unroll
@@ -82,7 +91,7 @@ struct exact_floats : exact_state<T, parts_of<typename computed<T>::type>::count
       most = size > most ? size : most;
       least = below < least ? below : least;
     }
-    return most - least < uint32_t(COUNT <= 8 ? 26 : 25) << 23;
+    return most - least < uint32_t(COUNT <= 8 ? 26 : COUNT <= 16 ? 25 : COUNT <= 32 ? 24 : 23) << 23;
   }
   // One addition to the state for all of them where their sum is exact, else one for each.
   template <int COUNT>
@@ -106,6 +115,29 @@ struct exact_floats : exact_state<T, parts_of<typename computed<T>::type>::count
 #pragma unroll
         for (int j = 0; j < COUNT; ++j) each[j] = parts::part(x[j], k);
         put_each(state, each, COUNT);
+#pragma unroll
+        for (int m = 0; m < exact_sums::words; ++m) s[m] = state[m];
+      }
+    }
+  }
+  // The same of elements that are read again where that sum is not exact: copies of more of them take too many registers.
+  template <int COUNT, class M>
+  DLT_FN static void step_batch(word* w, const C* x, const M* from, unsigned step, int vec) {
+#pragma unroll
+    for (int k = 0; k < parts::count; ++k) {
+      word* const s = w + k * exact_sums::words;
+      if (is_narrow<COUNT>(x, k)) {
+        double sum[4];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sum[j] = parts::part(x[j], k);
+#pragma unroll
+        for (int j = 4; j < COUNT; ++j) sum[j % 4] += parts::part(x[j], k);
+        exact_sums::put(s, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+      } else {
+        double state[exact_sums::words];
+#pragma unroll
+        for (int m = 0; m < exact_sums::words; ++m) state[m] = s[m];
+        put_apart<T, M>(state, from, step, vec, COUNT, k);
 #pragma unroll
         for (int m = 0; m < exact_sums::words; ++m) s[m] = state[m];
       }
