@@ -170,7 +170,7 @@ def test_many_positions_take_any_launch(eager_machine):
         written(a, key, value)
         joined("add_at", a, key, value)
     written(a, mask((1000,)), 4)
-    # More than 4,096 counts of digits: their running sums take three launches.
+    # More tiles than blocks that are resident: each has a run of them.
     written(numbers((70000,), "uint8"), positions((66000,), 70000), numbers((66000,), "uint8"))
 
 

@@ -110,6 +110,93 @@ def test_lines_longer_than_a_tile(eager_machine, shape, dtype):
         check(name, lines.to("cuda"), lines, descending=True)
 
 
+def test_runs_of_several_tiles(eager_machine):
+    """There are more tiles than blocks that are resident."""
+    for dtype, count in (("uint8", 1_200_000), ("float16", 1_090_000)):
+        a = mixed((count,), dtype)
+        check("sort", a.to("cuda"), a, descending=dtype == "uint8")
+
+
+def launches(machine, call):
+    before = machine.statistics().launches
+    call()
+    return machine.statistics().launches - before
+
+
+def moved(machine, call):
+    """The launches of a call, and the bytes of the sectors that its kernels read and write."""
+    machine.configure(threads="random:1")  # counts them
+    try:
+        before = machine.statistics()
+        call()
+        after = machine.statistics()
+    finally:
+        machine.configure(threads="whole")
+    sectors = after.sectors_read - before.sectors_read + after.sectors_written - before.sectors_written
+    return after.launches - before.launches, 32 * sectors
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="reads the host driver's counters")
+def test_a_sort_of_one_line_is_two_launches_a_digit(eager_machine):
+    for dtype in ("float32", "int32", "uint32"):
+        x = numbers((10_000,), dtype).to("cuda")
+        assert launches(eager_machine, lambda x=x: dl.sort(x)) == 8
+        assert launches(eager_machine, lambda x=x: dl.argsort(x, descending=True)) == 9
+
+
+# -- selection of a long line ------------------------------------------------------------------------------------------
+
+LINE = 70_000  # more than 16 tiles
+
+
+def distributions(dtype):
+    """Long lines of values far apart, near one another, of few distinct ones, and of one."""
+    kind = np.dtype("float32" if dtype in ("bfloat16", "float16") else dtype).kind
+    wide = RNG.normal(size=LINE) * 10.0 ** RNG.integers(-3, 4, LINE)
+    lines = [RNG.random(LINE), wide, RNG.integers(0, 100, LINE), RNG.integers(0, 3, LINE), np.full(LINE, 3)]
+    if kind == "f":
+        return [dl.asarray(line).astype(dtype) for line in lines]
+    if dtype == "bool":
+        return [dl.asarray(lines[3]).astype("bool")]
+    lines[0], lines[1] = [RNG.integers(0, 2**k, LINE, dtype="uint64") for k in (8 * dl.asarray(0, dtype=dtype).itemsize, 7)]
+    lines[0] = lines[0].astype("int64" if kind == "i" else "uint64")
+    return [dl.asarray(line).astype(dtype) for line in lines]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_long_line_is_selected_from_with_the_cpus_bits(eager_machine, dtype):
+    for a in distributions(dtype):
+        x = a.to("cuda")
+        check("top_k", x, a, k=7)
+        check("top_k", x, a, k=LINE // 16, mode="smallest")
+        check("top_k", x[::-1], a[::-1], k=1)
+        check("median", x, a)
+        check("quantile", x, a, q=0.9995, method="nearest")
+        check("median", x[1:].reshape((1, -1, 1)), a[1:].reshape((1, -1, 1)), axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_selection_has_the_zeros_and_nans_of_a_sort(eager_machine, dtype):
+    values = np.where(RNG.random(LINE) < 0.4, -0.0, RNG.choice([0.0, 1e-30, -1e-30, np.inf, -np.inf], LINE))
+    for nans in (0, 1, 30_000):
+        values[RNG.permutation(LINE)[:nans]] = np.nan
+        a = dl.asarray(values).astype(dtype)
+        x = a.to("cuda")
+        check("median", x, a)
+        for mode in ("largest", "smallest"):
+            check("top_k", x, a, k=4000, mode=mode)
+
+
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+def test_selections_read_a_line_three_times(eager_machine):
+    for dtype in ("float32", "int32", "float64"):
+        x = dl.asarray(RNG.normal(size=LINE) * 2**20).astype(dtype).to("cuda")
+        count, at_once = moved(eager_machine, lambda x=x: dl.median(x))
+        assert count <= 4 + 2 * x.itemsize + 1, "of the mean of two elements one"
+        assert at_once <= 4 * x.nbytes
+        assert moved(eager_machine, lambda x=x: dl.top_k(x, 50))[1] <= 4 * x.nbytes
+
+
 @pytest.mark.usefixtures("machine_order")
 def test_misaligned_broadcast_and_scalar_tensors():
     raw = numbers((41,), "uint8")

@@ -4,12 +4,13 @@ from math import inf
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libcpp cimport bool as cbool
 
 from .._core.convert cimport read_array
 from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, type_int64, type_table, work_bytes
 from .._core.tensor cimport Tensor, assign, copied, new_empty
-from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU
+from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA
 from .arguments cimport (HOLDS, SAME_DTYPE, Operand, deliver, is_narrow_float, kind_order, promote_operands,
                          read_operands, read_output, read_owned, result_for)
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device, engine_at, finish,
@@ -26,6 +27,9 @@ from .elementwise import isnan
 cdef extern from "native/cpu/sort/sort.h" namespace "dlt" nogil:
     bint has_order "dlt::has_order"(int)
     Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
+
+cdef extern from "native/cuda/sort/select.h" namespace "dlt::cuda" nogil:
+    Status select_places(const EngineOperand&, int, int64_t, int64_t, const EngineOperand&, const LaunchContext&, cbool*)
 
 
 cdef Tensor computed_tensor(object x, str func):
@@ -356,13 +360,34 @@ def statistics_of_order(x, axis, places):
         (<int64_t*>wanted.impl.dl.data)[i] = place
     for i in range(ndim):
         shape[i] = len(places) if i == along else t.impl.dl.shape[i]
-    if not is_host(<int>t.impl.dl.device.device_type):  # a device selects nothing: it sorts
+    if not is_host(<int>t.impl.dl.device.device_type):
+        if 0 < len(places) <= 2 and places[-1] - places[0] <= 1 and (<Tensor>t).impl.dl.device.device_type == kDLCUDA:
+            result = _selected(t, along, places[0], places[-1], shape)
+            if result is not None:
+                return result
         return _statistics_of_sorted(t, along, places)
     result = new_empty(ndim, shape, t.impl.dl.dtype, DLDevice(kDLCPU, 0), "quantile")
     state = release_gil(host, work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 16))
     finish(state, order_statistics(result.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data), host,
            "quantile")
     return result
+
+
+cdef Tensor _selected(Tensor t, int axis, int64_t first, int64_t last, const int64_t* shape):
+    """Return elements at adjacent places of one long line on a device; None where that is better sorted."""
+    cdef LaunchContext launch
+    cdef EngineOperand operand, elements
+    cdef cbool ran = False
+    cdef Tensor result
+    if t.size < 2 * (last - first + 1):
+        return None
+    engine_at(t.impl.dl.device, &launch, "quantile")
+    result = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "quantile")
+    read_owned(t, &operand)
+    read_owned(result, &elements)
+    cdef PyThreadState* state = release_gil(launch, work_bytes(t.impl.dl.ndim, t.impl.dl.shape, 16))
+    finish(state, select_places(operand, axis, first, last, elements, launch, &ran), launch, "quantile")
+    return result if ran else None
 
 
 cdef Tensor _statistics_of_sorted(Tensor t, int axis, object places):

@@ -90,7 +90,7 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 }
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask, index, sort, search, matrices, quantize };
+enum class Family : uint64_t { counts, mask, index, sort, search, select, matrices, quantize };
 inline KernelKey family_key(Family family, uint64_t number) noexcept {
   KernelKey key;
   key.add(3, 2);
@@ -132,8 +132,6 @@ struct Scratch {
   }
 };
 
-// The kernels of running_counts() of so many counts, for prepare_kernels().
-void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted);
 // data[i] becomes the sum of those ahead of it, and data[n] that of all; on the device.
 Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) noexcept;
 

@@ -24,13 +24,6 @@ Status launch_tiles(const char* header, Family family, uint64_t number, const st
 
 }  // namespace
 
-void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted) {
-  wanted->push_back({counts_header, "counts::within<uint64_t, true>"});
-  if (n <= kernels::counts_tile) return;
-  wanted->push_back({counts_header, "counts::totals<uint64_t>"});
-  wanted->push_back({counts_header, "counts::within<uint64_t, false>"});
-}
-
 Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) noexcept {
   return guarded("counts", [&]() -> Status {
     kernels::Counts p{data, nullptr, n, std::max<uint64_t>(1, (n + kernels::counts_tile - 1) / kernels::counts_tile)};

@@ -257,22 +257,45 @@ struct Mask {
   void* to[gather_arrays];
 };
 
-// Keys with a number each, n of them, in tiles; `counts` are those of each digit in each tile.
+// Keys with a number each, n of them, in runs of adjacent tiles; `counts` are those of each digit, run by run.
 inline constexpr int sort_tile = 4096;
 struct Sort {
   const void* keys;
   void* to_keys;  // null: not wanted
   const void* numbers;  // null: of each its position; or elements, which are carried with their keys
   void* to_numbers;  // null: not wanted
-  uint64_t* counts;
-  uint64_t n, tiles;
+  uint32_t* counts;
+  const uint64_t* live;  // where n is known on the device alone; null: n
+  uint64_t n, runs, tiles;  // tiles: of lines
   uint32_t shift;  // of the digit
   uint32_t wide;  // numbers are of 64 bits, not of 32
+  uint32_t restores;  // the elements are wanted that keys stand for, and are the keys of these
   // For tensors in C order: elements of a line, and where each element comes from and goes to.
   Divider<uint64_t> line;
   const void* in;
   void* out;  // or null
   int64_t* indices;  // or null
+  KeyForm form;
+};
+
+// What a selection finds: see select.cuh.
+struct Selected {
+  uint64_t ahead[2];  // elements ahead of the codes that the first and the last place have
+  uint64_t live;      // elements that are kept
+  uint32_t low, high; // their codes
+  uint32_t nan, tickets[2], unused;
+};
+// Elements at places `first` to `last` of the order of n.
+struct Select {
+  const void* in;
+  uint32_t* counts;   // of the upper halves of codes, run by run; then of the lower ones, for two upper ones each
+  uint64_t* offsets;  // of each run: what earlier ones keep
+  Selected* state;
+  void *keys, *numbers;
+  void* out;         // or null
+  int64_t* indices;  // or null
+  uint64_t n, runs, first, last;
+  uint32_t wide, nan_spoils;
   KeyForm form;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of a tensor in stable order: short ones by one launch, others as keys with numbers, one pass over both for each digit of 8
-// bits, each of three launches.
+// bits, each of two launches.
 #include "native/cuda/sort/sort.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 
 #include "native/cpu/sort/key_form.h"
+#include "native/cuda/sort/select.h"
 #include "native/layout/axis_last.h"
 
 namespace dlt::cuda {
@@ -15,25 +17,24 @@ namespace {
 constexpr unsigned threads = 512;  // of a block, as the kernels have it
 constexpr uint64_t digits = 256;
 
-enum class Step : uint64_t { make, count, move, indices, elements, lines };
+enum class Step : uint64_t { count, move, indices, elements, lines };
+enum Keys : int { stored, of_elements, of_lines };  // as the kernels have them
 
 constexpr const char* sorts_header = "native/cuda/kernels/sort/sorts.cuh";
 
-// Kernels for elements or keys of `bytes` bytes, or for lines with 0; moves carry `carried` bytes.
+// Kernels for elements or keys of `bytes` bytes; moves carry `carried` bytes.
 struct Kind {
   Step step;
-  int bytes, carried = 0;
+  int bytes, carried = 0, keys = stored;
 };
 
 std::string name_of(const Kind& kind) {
-  const int bytes = kind.bytes;
-  const std::string key = bytes ? type_name(word_type(bytes)) : type_name(type_uint8);
-  const std::string form = "<" + key + ", " + type_name(signed_twin(bytes)) + ">", by_line = bytes ? ", false>" : ", true>";
+  const std::string key = type_name(word_type(kind.bytes)), form = key + ", " + type_name(signed_twin(kind.bytes));
+  const std::string keys = ", " + std::to_string(kind.keys) + ">";
   switch (kind.step) {
-    case Step::make: return "sorts::make" + form;
-    case Step::lines: return "sorts::lines" + form;
-    case Step::count: return "sorts::count<" + key + by_line;
-    case Step::move: return "sorts::move<" + key + ", " + type_name(word_type(kind.carried)) + by_line;
+    case Step::lines: return "sorts::lines<" + form + ">";
+    case Step::count: return "sorts::count<" + form + keys;
+    case Step::move: return "sorts::move<" + form + ", " + type_name(word_type(kind.carried)) + keys;
     case Step::indices: return "sorts::indices<int64_t>";
     case Step::elements: return "sorts::elements<" + key + ">";
   }
@@ -41,36 +42,36 @@ std::string name_of(const Kind& kind) {
 }
 
 uint64_t number_of(const Kind& kind) noexcept {
-  return static_cast<uint64_t>(kind.carried) << 7 | static_cast<uint64_t>(kind.bytes) << 3 | static_cast<uint64_t>(kind.step);
+  return static_cast<uint64_t>(kind.keys) << 11 | static_cast<uint64_t>(kind.carried) << 7 |
+         static_cast<uint64_t>(kind.bytes) << 3 | static_cast<uint64_t>(kind.step);
 }
 
 Status find_sort(Device& device, const Kind& kind, Kernel* kernel) noexcept {
   return family_kernel(device, Family::sort, number_of(kind), sorts_header, [&] { return name_of(kind); }, kernel);
 }
 
-// The kernels of a first sort of such keys, in one program.
-void prepare(Device& device, int bytes, int carried, bool lines, uint64_t tiles, bool elements, bool indices) {
+// The kernels of a first sort of such elements, in one program.
+void prepare(Device& device, int bytes, int carried, bool lines, bool elements, bool indices) {
   Kernel known;
-  if (find_kernel(device, family_key(Family::sort, number_of({Step::move, bytes, carried})).word, &known)) return;
+  if (find_kernel(device, family_key(Family::sort, number_of({Step::move, bytes, carried, of_elements})).word, &known)) return;
   std::vector<KernelText> wanted;
   const auto add = [&](const Kind& kind) { wanted.push_back({sorts_header, name_of(kind)}); };
-  add({Step::make, bytes});
-  for (const int of : {bytes, 0}) {
-    if (of == 0 && !lines) continue;
-    add({Step::count, of});
-    add({Step::move, of, carried});
+  for (const int keys : {of_elements, stored, of_lines}) {
+    if ((keys == stored && bytes == 1) || (keys == of_lines && !lines)) continue;
+    const int of = keys == of_lines ? 1 : bytes;
+    add({Step::count, of, 0, keys});
+    add({Step::move, of, carried, keys});
   }
   if (elements) add({Step::elements, bytes});
   if (indices) add({Step::indices, 8});
-  add_counts_kernels(digits * tiles, &wanted);
   prepare_kernels(device, wanted);
 }
 
-Status launch_tiles(const Kind& kind, const LaunchContext& context, kernels::Sort* p) noexcept {
+Status launch_blocks(const Kind& kind, uint64_t blocks, const LaunchContext& context, kernels::Sort* p) noexcept {
   Device& device = *context.stream->device;
   Kernel kernel;
   DLT_TRY(find_sort(device, kind, &kernel));
-  return launch_kernel(device, kernel, blocks_for(device, kernel, p->tiles, threads), *context.stream, p);
+  return launch_kernel(device, kernel, blocks_for(device, kernel, blocks, threads), *context.stream, p);
 }
 
 Status launch_elements(const Kind& kind, const LaunchContext& context, kernels::Sort* p) noexcept {
@@ -88,12 +89,14 @@ int bytes_of_numbers(uint64_t n) noexcept { return n > uint64_t{1} << 32 ? 8 : 4
 
 Status CarryingKeys::make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept {
   n_ = n, bytes_ = bytes, carried_bytes_ = carried_bytes;
-  tiles_ = (n + kernels::sort_tile - 1) / kernels::sort_tile;
+  // A run for each block that is resident: more would be more counts to add up.
+  const auto resident = static_cast<uint64_t>(std::max(1, stream.device->properties.multiprocessor_count)) * 2;
+  runs_ = std::clamp<uint64_t>((n + kernels::sort_tile - 1) / kernels::sort_tile, 1, resident);
   for (int k = 0; k < 2; ++k) {
     DLT_TRY(keys_[k].make(n * static_cast<uint64_t>(bytes), stream));
     if (carried_bytes) DLT_TRY(with_[k].make(n * static_cast<uint64_t>(carried_bytes), stream));
   }
-  return counts_.make((digits * tiles_ + 1) * 8, stream);
+  return counts_.make(digits * runs_ * 4, stream);
 }
 Status CarryingKeys::make(uint64_t n, int bytes, Stream& stream) noexcept {
   return make_room(n, bytes, bytes_of_numbers(n), stream);
@@ -103,36 +106,65 @@ Status CarryingKeys::make(uint64_t n, int bytes, const void* elements, Stream& s
   return make_room(n, bytes, elements ? bytes : 0, stream);
 }
 
-Status CarryingKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last,
-                          const LaunchContext& context) noexcept {
-  kernels::Sort p{};
-  p.counts = counts_.as<uint64_t>();
-  p.n = n_, p.tiles = tiles_;
+// One digit. `p` has what is not of every pass.
+Status CarryingKeys::pass(kernels::Sort& p, int keys, const LaunchContext& context) noexcept {
+  p.counts = counts_.as<uint32_t>();
+  p.n = n_, p.runs = runs_;
   p.keys = keys_[now_].as<void>(), p.numbers = carried_;
-  p.to_keys = last ? nullptr : keys_[!now_].as<void>();
-  p.to_numbers = last ? last : carried_bytes_ ? with_[!now_].as<void>() : nullptr;
-  p.shift = shift;
   p.wide = wide();
-  if (line) p.line = *line;
-  const int bytes = line ? 0 : bytes_;
-  DLT_TRY(launch_tiles({Step::count, bytes}, context, &p));
-  DLT_TRY(running_counts(p.counts, digits * tiles_, context));
-  DLT_TRY(launch_tiles({Step::move, bytes, moved_bytes()}, context, &p));
+  const int bytes = keys == of_lines ? 1 : bytes_;
+  DLT_TRY(launch_blocks({Step::count, bytes, 0, keys}, runs_, context, &p));
+  DLT_TRY(launch_blocks({Step::move, bytes, moved_bytes(), keys}, runs_, context, &p));
   now_ = !now_;
   carried_ = p.to_numbers;
   return success;
 }
 
-Status CarryingKeys::sort(int bits, const LaunchContext& context, void* last) noexcept {
-  for (int shift = 0; shift < bits && n_ > 1; shift += 8)
-    DLT_TRY(pass(static_cast<uint32_t>(shift), nullptr, shift + 8 < bits ? nullptr : last, context));
+void* CarryingKeys::take_numbers() noexcept {
+  void* const numbers = with_[now_].as<void>();
+  carried_ = numbers;
+  return numbers;
+}
+
+Status CarryingKeys::sort(int bits, const LaunchContext& context, const uint64_t* live) noexcept {
+  for (int shift = 0; shift < bits && n_ > 1; shift += 8) {
+    kernels::Sort p{};
+    p.live = live;
+    p.shift = static_cast<uint32_t>(shift);
+    p.to_keys = keys_[!now_].as<void>();
+    p.to_numbers = carried_bytes_ ? with_[!now_].as<void>() : nullptr;
+    DLT_TRY(pass(p, stored, context));
+  }
+  return success;
+}
+
+Status CarryingKeys::sort_elements(const void* elements, const KeyForm& form, void* last, const LaunchContext& context) noexcept {
+  for (int shift = 0; shift < 8 * bytes_; shift += 8) {
+    const bool ends = last != nullptr && shift + 8 == 8 * bytes_;
+    kernels::Sort p{};
+    p.in = elements, p.form = form;
+    p.shift = static_cast<uint32_t>(shift);
+    p.to_keys = keys_[!now_].as<void>();
+    p.to_numbers = carried_bytes_ ? with_[!now_].as<void>() : nullptr;
+    if (ends) {
+      p.restores = carried_bytes_ == 0;
+      p.to_keys = carried_bytes_ ? nullptr : last;
+      p.to_numbers = carried_bytes_ ? last : nullptr;
+    }
+    DLT_TRY(pass(p, shift == 0 ? of_elements : stored, context));
+  }
   return success;
 }
 
 Status CarryingKeys::sort_by_line(uint64_t line, const LaunchContext& context) noexcept {
   const int bits = int(std::bit_width(n_ / line - 1));
-  const auto by = kernels::divider<uint64_t>(line);
-  for (int shift = 0; shift < bits; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), &by, nullptr, context));
+  for (int shift = 0; shift < bits; shift += 8) {
+    kernels::Sort p{};
+    p.shift = static_cast<uint32_t>(shift);
+    p.line = kernels::divider<uint64_t>(line);
+    p.to_numbers = with_[!now_].as<void>();
+    DLT_TRY(pass(p, of_lines, context));
+  }
   return success;
 }
 
@@ -160,27 +192,20 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     if (line <= kernels::sort_tile) {
       const uint64_t whole = static_cast<uint64_t>(kernels::sort_tile / line * line);
       p.tiles = (n + whole - 1) / whole;
-      return launch_tiles({Step::lines, bytes}, context, &p);
+      return launch_blocks({Step::lines, bytes}, p.tiles, context, &p);
     }
     const bool one_line = n == static_cast<uint64_t>(line), numbered = indices || !one_line;
     // Elements that are not their keys in another form, with one key for both zeros, go along in place of numbers.
     const bool inverted = p.form.infinity == 0;
     CarryingKeys sorted;
     DLT_TRY(numbered ? sorted.make(n, bytes, stream) : sorted.make(n, bytes, inverted ? nullptr : p.in, stream));
-    prepare(*stream.device, bytes, sorted.moved_bytes(), !one_line, (n + kernels::sort_tile - 1) / kernels::sort_tile,
-            elements && numbered, indices != nullptr);
-    p.to_keys = sorted.keys();
-    DLT_TRY(launch_elements({Step::make, bytes}, context, &p));
-    DLT_TRY(sorted.sort(bytes * 8, context, numbered || inverted ? nullptr : p.out));
+    prepare(*stream.device, bytes, sorted.moved_bytes(), !one_line, elements && numbered, indices != nullptr);
+    DLT_TRY(sorted.sort_elements(p.in, p.form, numbered ? nullptr : p.out, context));
+    if (!numbered) return success;
     DLT_TRY(sorted.sort_by_line(static_cast<uint64_t>(line), context));
     p.numbers = sorted.carried();
     p.wide = sorted.wide();
-    if (elements && numbered) {
-      DLT_TRY(launch_elements({Step::elements, bytes}, context, &p));
-    } else if (elements && inverted) {
-      p.in = sorted.keys(), p.to_keys = p.out;  // the key of a key is the element
-      DLT_TRY(launch_elements({Step::make, bytes}, context, &p));
-    }
+    if (elements) DLT_TRY(launch_elements({Step::elements, bytes}, context, &p));
     return indices ? launch_elements({Step::indices, 8}, context, &p) : success;
   });
 }
@@ -228,6 +253,14 @@ Status sort_along(const Operand& x, const Operand* values, const Operand* indice
     source = lines.operand();
   }
   const Operand* const outputs[] = {values, indices};
+  const auto fits = [&](const Operand* out) {
+    return !out || (is_contiguous(out->tensor->ndim, out->tensor->shape, out->tensor->strides) && !is_misaligned(*out->tensor));
+  };
+  const Operand* const one = values ? values : indices;
+  if (const int64_t count = one->tensor->ndim ? one->tensor->shape[axis] : 1;
+      count > 0 && numel(x.tensor->ndim, x.tensor->shape) == line && selects(line, count) && fits(values) && fits(indices) &&
+      !is_misaligned(*source.tensor))
+    return select(source, values, indices, 0, count - 1, descending, false, context);
   std::optional<Lines> staged[2];
   for (int k = 0; k < 2; ++k) {
     if (outputs[k] == nullptr) continue;

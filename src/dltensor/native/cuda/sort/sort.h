@@ -24,19 +24,25 @@ class CarryingKeys {
   bool wide() const noexcept { return carried_bytes_ == 8; }
   // Key of the kernel that moves them; the one for numbers of 32 bits moves keys alone.
   int moved_bytes() const noexcept { return carried_bytes_ ? carried_bytes_ : 4; }
-  // By the lowest `bits` of the keys; the others are 0. keys() and carried() are others then. `last`: where what goes with the keys
-  // is wanted, and nothing else is.
-  Status sort(int bits, const LaunchContext& context, void* last = nullptr) noexcept;
+  // By the lowest `bits` of the keys; the others are 0. keys() and carried() are others then. `live`: of as many as that is on the
+  // device.
+  Status sort(int bits, const LaunchContext& context, const uint64_t* live = nullptr) noexcept;
+  // Room for numbers that kernels fill with the keys, where these are not all positions.
+  void* take_numbers() noexcept;
+  uint64_t runs() const noexcept { return runs_; }
+  // By the keys of elements, which need no room before. `last`: where the elements are wanted, and nothing else is; they go along,
+  // or their form has no infinity.
+  Status sort_elements(const void* elements, const KeyForm& form, void* last, const LaunchContext& context) noexcept;
   // By the line of `line` elements that each number is in. keys() are of no use after it.
   Status sort_by_line(uint64_t line, const LaunchContext& context) noexcept;
 
  private:
   Status make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept;
-  Status pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last, const LaunchContext& context) noexcept;
+  Status pass(kernels::Sort& p, int keys, const LaunchContext& context) noexcept;
 
   Scratch keys_[2], with_[2], counts_;
   const void* carried_ = nullptr;
-  uint64_t n_ = 0, tiles_ = 0;
+  uint64_t n_ = 0, runs_ = 0;
   int bytes_ = 0, carried_bytes_ = 0, now_ = 0;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable sorting of unsigned keys with a number each, or with the element that it is the key of, by digits of 8 bits from the
 // lowest. A block has a tile: it finds the place of each element among the digits of the tile, and has them change places in shared
-// memory, so that what goes to memory is adjacent. Lines that fit into a tile are sorted there, whole. Of larger ones what each tile
-// has of a digit is counted, the counts are added up, and each element moves to its place; elements of several such lines are sorted
-// as one, then their numbers alone by the lines that they are in.
+// memory, so that what goes to memory is adjacent. Lines that fit into a tile are sorted there, whole. Larger ones are runs of
+// adjacent tiles, one for a block: what each run has of a digit is counted, then a block adds up what is ahead of its run, and moves
+// its elements to their places. Elements of several such lines are sorted as one, then their numbers alone by the lines that they are
+// in.
 #pragma once
 #include "native/cuda/kernels/index/counts.cuh"
 
@@ -95,82 +96,153 @@ DLT_FN N carried_at(const Sort& p, uint64_t i) {
   return p.numbers == nullptr ? N(i) : static_cast<const N*>(p.numbers)[i];
 }
 
-// The key of each element. S is the signed twin of U.
-template <class U, class S>
-__global__ void __launch_bounds__(1024) make(const __grid_constant__ Sort p) {
-  for (uint64_t i = first_item(); i < p.n; i += all_threads())
-    static_cast<U*>(p.to_keys)[i] = key_of<U, S>(static_cast<const U*>(p.in)[i], p.form);
-}
-
 DLT_FN unsigned digit_of_line(const Sort& p, uint64_t number) {
   uint64_t rest;
   return unsigned(divide(p.line, number, &rest) >> p.shift) % digits;
 }
 
-template <class U, bool BY_LINE>
+// Keys from memory; those of the elements at `in`, in the first pass; the lines of numbers.
+enum Keys : int { stored, of_elements, of_lines };
+
+// S is the signed twin of U.
+template <class U, class S, int KEYS>
+DLT_FN U key_at(const Sort& p, uint64_t i) {
+  if constexpr (KEYS == of_elements) return key_of<U, S>(static_cast<const U*>(p.in)[i], p.form);
+  else return static_cast<const U*>(p.keys)[i];
+}
+
+// The tiles of a run: as many as others have, or one more.
+struct Run {
+  uint64_t first, past;  // tiles
+  uint64_t n;            // of all runs
+  DLT_FN static Run of(uint64_t n, uint64_t runs, uint64_t run) {
+    const uint64_t tiles = (n + sort_tile - 1) / sort_tile, few = tiles / runs, more = tiles % runs;
+    const uint64_t first = few * run + (run < more ? run : more);
+    return {first, first + few + (run < more ? 1 : 0), n};
+  }
+  DLT_FN uint64_t begin() const { return first * sort_tile; }
+  DLT_FN uint64_t end() const { return past * sort_tile < n ? past * sort_tile : n; }
+};
+DLT_FN Run run_of(const Sort& p, uint64_t run) { return Run::of(p.live != nullptr ? *p.live : p.n, p.runs, run); }
+
+// What each run has of each digit.
+template <class U, class S, int KEYS>
 __global__ void __launch_bounds__(512) count(const __grid_constant__ Sort p) {
   __shared__ unsigned found[digits];
-  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+  for (uint64_t run = blockIdx.x; run < p.runs; run += gridDim.x) {
     if (threadIdx.x < digits) found[threadIdx.x] = 0;
     __syncthreads();
+    const Run tiles = run_of(p, run);
+    const uint64_t end = tiles.end();
+#pragma unroll 1
+    for (uint64_t first = tiles.begin(); first < end; first += sort_tile) {
 #pragma unroll 8
-    for (int k = 0; k < each; ++k) {
-      const uint64_t i = tile * sort_tile + k * threads + threadIdx.x;
-      if (i >= p.n) continue;
-      if constexpr (BY_LINE) atomicAdd(&found[digit_of_line(p, number_at(p, i))], 1u);
-      else atomicAdd(&found[unsigned(static_cast<const U*>(p.keys)[i] >> p.shift) % digits], 1u);
+      for (int k = 0; k < each; ++k) {
+        const uint64_t i = first + k * threads + threadIdx.x;
+        if (i >= end) continue;
+        if constexpr (KEYS == of_lines) atomicAdd(&found[digit_of_line(p, number_at(p, i))], 1u);
+        else atomicAdd(&found[unsigned(key_at<U, S, KEYS>(p, i) >> p.shift) % digits], 1u);
+      }
     }
     __syncthreads();
-    if (threadIdx.x < digits) p.counts[threadIdx.x * p.tiles + tile] = found[threadIdx.x];
+    if (threadIdx.x < digits) p.counts[run * digits + threadIdx.x] = found[threadIdx.x];
     __syncthreads();
   }
 }
 
+// Where the first element of each digit of a run goes: behind all of smaller digits, and those of earlier runs. `room` is shared
+// memory for two numbers of each digit.
+DLT_FN void find_starts(const Sort& p, uint64_t run, uint64_t* room, uint64_t* starts) {
+  static_assert(threads == 2 * digits, "two threads add up a digit");
+  const unsigned d = threadIdx.x % digits, half = threadIdx.x / digits;
+  uint64_t before = 0, all = 0;
+#pragma unroll 8
+  for (uint64_t r = half; r < p.runs; r += 2) {
+    const unsigned own = p.counts[r * digits + d];
+    before += r < run ? own : 0;
+    all += own;
+  }
+  if (half != 0) {
+    room[d] = before;
+    room[digits + d] = all;
+  }
+  __syncthreads();
+  if (half == 0) {
+    before += room[d];
+    all += room[digits + d];
+    room[digits + d] = all;
+  }
+#pragma unroll 1
+  for (unsigned by = 1; by < digits; by *= 2) {
+    __syncthreads();
+    const uint64_t other = half == 0 && d >= by ? room[digits + d - by] : 0;
+    __syncthreads();
+    if (half == 0) room[digits + d] += other;
+  }
+  if (half == 0) starts[d] = room[digits + d] - all + before;
+  __syncthreads();
+}
+
 // N are the numbers, or what is carried in their place.
-template <class U, class N, bool BY_LINE>
+template <class U, class S, class N, int KEYS>
 __global__ void __launch_bounds__(512, 2) move(const __grid_constant__ Sort p) {
+  constexpr bool BY_LINE = KEYS == of_lines;
   __shared__ Ranks ranks;
-  __shared__ uint64_t first_of[digits];  // where the first of a digit would be if it were the first of the tile
+  __shared__ uint64_t starts[digits];    // where the first of a digit of the tile goes
+  __shared__ uint64_t first_of[digits];  // where it would be if it were the first of the tile
   __shared__ uint64_t room[sort_tile * (sizeof(U) > sizeof(N) ? sizeof(U) : sizeof(N)) / 8];
+  static_assert(sizeof room >= 2 * sizeof starts);
   U* const room_of_keys = reinterpret_cast<U*>(room);
   N* const room_of_numbers = reinterpret_cast<N*>(room);
-  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    const uint64_t begin = tile * sort_tile;
-    const unsigned here = p.n - begin < sort_tile ? unsigned(p.n - begin) : unsigned(sort_tile);
-    U key[each];
-    N number[each];
-    unsigned digit[each], place[each];
-#pragma unroll
-    for (int k = 0; k < each; ++k) {
-      const unsigned at = place_in_tile(k);
-      key[k] = 0;
-      number[k] = 0;
-      digit[k] = 0;
-      if (at >= here) continue;
-      if (BY_LINE || p.to_numbers != nullptr) number[k] = carried_at<N>(p, begin + at);
-      if constexpr (!BY_LINE) key[k] = static_cast<const U*>(p.keys)[begin + at];
-      digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
-    }
-    rank(&ranks, digit, here, place);
-    if (threadIdx.x < digits) first_of[threadIdx.x] = p.counts[threadIdx.x * p.tiles + tile] - ranks.ahead[threadIdx.x];
-    if constexpr (BY_LINE) exchange(room_of_numbers, place, here, number);
-    else exchange(room_of_keys, place, here, key);
-#pragma unroll
-    for (int k = 0; k < each; ++k) {
-      const unsigned at = place_in_tile(k);
-      digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
-      if constexpr (!BY_LINE)
-        if (at < here && p.to_keys != nullptr) static_cast<U*>(p.to_keys)[first_of[digit[k]] + at] = key[k];
-    }
-    if (p.to_numbers != nullptr) {
-      if constexpr (!BY_LINE) exchange(room_of_numbers, place, here, number);
+#pragma unroll 1
+  for (uint64_t run = blockIdx.x; run < p.runs; run += gridDim.x) {
+    const Run tiles = run_of(p, run);
+    if (tiles.first == tiles.past) continue;
+    find_starts(p, run, room, starts);
+#pragma unroll 1
+    for (uint64_t tile = tiles.first; tile < tiles.past; ++tile) {
+      const uint64_t begin = tile * sort_tile;
+      const unsigned here = tiles.n - begin < sort_tile ? unsigned(tiles.n - begin) : unsigned(sort_tile);
+      U key[each];
+      N number[each];
+      unsigned digit[each], place[each];
 #pragma unroll
       for (int k = 0; k < each; ++k) {
         const unsigned at = place_in_tile(k);
-        if (at < here) static_cast<N*>(p.to_numbers)[first_of[digit[k]] + at] = number[k];
+        key[k] = 0;
+        number[k] = 0;
+        digit[k] = 0;
+        if (at >= here) continue;
+        if (BY_LINE || p.to_numbers != nullptr) number[k] = carried_at<N>(p, begin + at);
+        if constexpr (!BY_LINE) key[k] = key_at<U, S, KEYS>(p, begin + at);
+        digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
       }
+      rank(&ranks, digit, here, place);
+      if (threadIdx.x < digits) {
+        const unsigned d = threadIdx.x, own = (d + 1 < digits ? ranks.ahead[d + 1] : here) - ranks.ahead[d];
+        first_of[d] = starts[d] - ranks.ahead[d];
+        starts[d] += own;
+      }
+      if constexpr (BY_LINE) exchange(room_of_numbers, place, here, number);
+      else exchange(room_of_keys, place, here, key);
+#pragma unroll
+      for (int k = 0; k < each; ++k) {
+        const unsigned at = place_in_tile(k);
+        digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
+        if constexpr (!BY_LINE)
+          if (at < here && p.to_keys != nullptr)
+            static_cast<U*>(p.to_keys)[first_of[digit[k]] + at] = p.restores ? key_of<U, S>(key[k], p.form) : key[k];
+      }
+      if (p.to_numbers != nullptr) {
+        if constexpr (!BY_LINE) exchange(room_of_numbers, place, here, number);
+#pragma unroll
+        for (int k = 0; k < each; ++k) {
+          const unsigned at = place_in_tile(k);
+          if (at < here) static_cast<N*>(p.to_numbers)[first_of[digit[k]] + at] = number[k];
+        }
+      }
+      __syncthreads();
     }
-    __syncthreads();
   }
 }
 
