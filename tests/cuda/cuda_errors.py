@@ -122,6 +122,7 @@ ROWS = [
     ("TypeError", lambda f: f("a").__enter__(), "cuda.launch"),
     ("ValueError", lambda f: f(num_threads=1025).__enter__(), "cuda.launch"),
     ("TypeError", lambda f: f(1).__enter__(), "cuda.tf32"),
+    ("ValueError", lambda f: f("never").__enter__(), "cuda.index_checks"),
     ("ValueError", lambda f: f(-1), "cuda.calc_threads"),
     ("ValueError", lambda f: f(-1, num_threads=32), "cuda.blocks_values_1d"),
     ("ValueError", lambda f: f((-1,), num_threads=32), "cuda.blocks_values_nd"),

@@ -16,7 +16,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "dltensor"
-FAULTS = ["none", "device", "memory", "value", "type", "buffer", "not_ready"]
+FAULTS = ["none", "device", "memory", "value", "index", "type", "buffer", "not_ready"]
 
 
 class Fault(Exception):

@@ -8,7 +8,7 @@ dl = pytest.importorskip("dltensor", reason="the package is not installed")
 pytest.importorskip("dltensor.cuda", reason="the package is not installed")
 
 import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
-from test_tensor_cuda import machine_order, numbers, same  # noqa: E402, F401  the fixture is used by name
+from test_tensor_cuda import Capture, machine_order, numbers, same  # noqa: E402, F401  the fixture is used by name
 
 pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
 RNG = np.random.default_rng(5)
@@ -115,3 +115,115 @@ def test_index_arrays_of_a_device_do_not_index_the_host(eager_machine):
         x[key]
     with pytest.raises(dl.DeviceError, match=r'on cpu and an index array on cuda:0; move it with \.to\("cpu"\)'):
         x[key] = 1
+
+
+# -- checks of indices without a wait ----------------------------------------------------------------------------------
+
+LATE = r'index {} is out of range for an axis of {} elements on cuda:0, in an earlier call within dl.cuda.index_checks'
+
+
+def late(statement, *arguments):
+    with dl.cuda.index_checks("later"):
+        return statement(*arguments)
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="reads the host driver's counters")
+@pytest.mark.parametrize("order", setup.ORDERS)
+def test_a_read_that_is_checked_later_is_one_kernel_and_waits_for_nothing(machine, order):
+    machine.configure(order=order)
+    a, key = numbers((40, 3), "float32"), positions((50,), 40)
+    x, at = a.to("cuda"), key.to("cuda")
+    late(lambda: x[at])
+    before = machine.statistics()
+    rows = late(lambda: x[at])
+    after = machine.statistics()
+    assert after.launches - before.launches == 1
+    assert after.synchronisations == before.synchronisations
+    same(rows, a[key])
+    same(late(lambda: dl.take_along_axis(x, at[:, None] % 40, axis=0)), dl.take_along_axis(a, key[:, None] % 40, axis=0))
+
+
+WAITS = {
+    "synchronize": lambda x: dl.cuda.synchronize(),
+    "Stream.synchronize": lambda x: dl.cuda.current_stream().synchronize(),
+    "Event.synchronize": lambda x: dl.cuda.Event().record(dl.cuda.current_stream()).synchronize(),
+    "numpy": lambda x: x.numpy(),
+    "item": lambda x: x[0, 0].item(),
+    "to": lambda x: x.to("cpu"),
+}
+
+
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("wait", WAITS)
+def test_an_index_out_of_range_raises_by_the_next_wait_and_then_no_more(wait):
+    x = numbers((7, 3), "float32").to("cuda")
+    at = dl.asarray([1, 7, -8]).to("cuda")
+    late(lambda: x[at[:2]])
+    with pytest.raises(IndexError, match=LATE.format(7, 7)):
+        WAITS[wait](x)
+    WAITS[wait](x)
+    late(lambda: x[at[2:]])
+    with pytest.raises(IndexError, match=LATE.format(-8, 7)):
+        WAITS[wait](x)
+    with pytest.raises(IndexError, match="index 7 is out of range for axis 0"):
+        x[at]
+    WAITS[wait](x)
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_writes_are_checked_later_too():
+    a = numbers((7, 3), "float32")
+    x, at = a.to("cuda"), dl.asarray([5, 2, 5]).to("cuda")
+    late(x.__setitem__, at, 4.0)
+    late(dl.add_at, x, at, 1.0)
+    a[[5, 2, 5]] = 4.0
+    dl.add_at(a, dl.asarray([5, 2, 5]), 1.0)
+    same(x, a)
+    for write in (x.__setitem__, lambda key, value: dl.add_at(x, key, value)):
+        late(write, dl.asarray([1, 9]).to("cuda"), 1.0)
+        with pytest.raises(IndexError, match=LATE.format(9, 7)):
+            dl.cuda.synchronize()
+    empty = dl.zeros((7, 0), device="cuda")
+    late(lambda: empty[dl.asarray([8]).to("cuda")])
+    with pytest.raises(IndexError, match=LATE.format(8, 7)):
+        dl.cuda.synchronize()
+    late(lambda: dl.zeros((0, 2), device="cuda")[dl.asarray([0]).to("cuda")])
+    with pytest.raises(IndexError, match=LATE.format(0, 0)):
+        dl.cuda.synchronize()
+
+
+def test_when_indices_are_checked_is_a_choice_of_the_thread(eager_machine):
+    import threading
+
+    x, at = numbers((4,), "float32").to("cuda"), dl.asarray([9]).to("cuda")
+    seen = []
+    with dl.cuda.index_checks("later"):
+        with dl.cuda.index_checks("now"), pytest.raises(IndexError, match="axis 0"):
+            x[at]
+        thread = threading.Thread(target=lambda: seen.append(refusal(lambda: x[at])))
+        thread.start()
+        thread.join()
+    assert seen[0][0] is IndexError
+    with pytest.raises(IndexError, match="axis 0"):
+        x[at]
+    with pytest.raises(ValueError, match='index_checks: when must be "now" or "later", got \'never\''):
+        dl.cuda.index_checks("never").__enter__()
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="captures through the host driver's own functions")
+def test_reads_that_are_checked_later_can_be_captured(eager_machine):
+    x, at = dl.arange(6, dtype="float32", device="cuda"), dl.asarray([1, 5]).to("cuda")
+    with dl.cuda.Stream() as stream:
+        late(lambda: x[at])
+        capture = Capture(eager_machine.library, stream)
+        with capture:
+            rows = late(lambda: x[at])
+        capture.run()
+        assert rows.tolist() == [1.0, 5.0]
+        at[...] = dl.asarray([3, 6]).to("cuda")
+        stream.synchronize()
+        capture.run()
+        with pytest.raises(IndexError, match=LATE.format(6, 6)):
+            stream.synchronize()
+        assert rows.tolist() == [3.0, 5.0]
+        capture.end()

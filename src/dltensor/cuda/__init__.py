@@ -19,7 +19,17 @@ from ._device import (
     synchronize,
 )
 from ._kernels import ElementwiseKernel, RawKernel, elementwise
-from ._launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch, tf32
+from ._launch import (
+    Blocks1d,
+    BlocksNd,
+    Launch,
+    blocks_values_1d,
+    blocks_values_nd,
+    calc_threads,
+    index_checks,
+    launch,
+    tf32,
+)
 from ._stream import Event, Stream, current_stream
 
 __all__ = [
@@ -42,6 +52,7 @@ __all__ = [
     "device_count",
     "elementwise",
     "empty_cache",
+    "index_checks",
     "is_available",
     "launch",
     "mem_info",

@@ -64,6 +64,10 @@ cdef extern from "native/cuda/runtime/engine.h" namespace "dlt::cuda" nogil:
     truth native_thread_tf32 "dlt::cuda::thread_tf32"() noexcept
     void native_set_thread_tf32 "dlt::cuda::set_thread_tf32"(truth) noexcept
 
+cdef extern from "native/cuda/runtime/index_checks.h" namespace "dlt::cuda" nogil:
+    truth native_late_index_checks "dlt::cuda::late_index_checks"() noexcept
+    void native_set_late_index_checks "dlt::cuda::set_late_index_checks"(truth) noexcept
+
 cdef extern from "native/cuda/compile/compiler.h" namespace "dlt::cuda" nogil:
     cdef cppclass CompilerStatistics:
         int64_t compiled, from_disk, refused
@@ -221,6 +225,16 @@ def thread_tf32():
 def set_thread_tf32(bint allowed):
     """Set whether it does."""
     native_set_thread_tf32(allowed)
+
+
+def late_index_checks():
+    """Return whether the calling thread's indexing reports indices out of range later."""
+    return native_late_index_checks()
+
+
+def set_late_index_checks(bint late):
+    """Set whether it does."""
+    native_set_late_index_checks(late)
 
 
 cdef int read_launch(object settings, NativeLaunch* out, str func) except -1:

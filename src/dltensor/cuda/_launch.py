@@ -90,6 +90,40 @@ def tf32(allowed: bool = True) -> Iterator[None]:
         _cuda.set_thread_tf32(before)
 
 
+@contextlib.contextmanager
+def index_checks(when: str) -> Iterator[None]:
+    """Choose when this thread's indexing of CUDA tensors raises for an index out of range.
+
+    Without it, reads and writes by index arrays wait for the device, which has checked each index, before anything is
+    moved. With "later" they do not wait, and reads are one kernel. An index out of range then raises by the next call that
+    waits for the device, of any thread: `synchronize`, or a read of elements. Until then what was read for it is
+    undefined, and a write for it may have changed the first element of its axis.
+
+    Parameters
+    ----------
+    when : {'now', 'later'}
+        "now" is the default outside of any block.
+
+    Raises
+    ------
+    ValueError
+        `when` is neither word.
+
+    Examples
+    --------
+    >>> with dl.cuda.index_checks("later"):
+    ...     rows = dl.asarray([[1.0], [2.0]])[dl.asarray([1, 0])]
+    """
+    if when not in ("now", "later"):
+        raise ValueError(f'index_checks: when must be "now" or "later", got {quoted(when)}')
+    before = _cuda.late_index_checks()
+    _cuda.set_late_index_checks(when == "later")
+    try:
+        yield
+    finally:
+        _cuda.set_late_index_checks(before)
+
+
 def calc_threads(num_threads: int = 0, device: Any = 0) -> int:
     """Return `num_threads`, or when that is 0 the cores of one multiprocessor of the device.
 

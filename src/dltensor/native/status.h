@@ -16,6 +16,7 @@ namespace dlt {
   X(device,      "DeviceError", DLT_CALLBACK_ERROR)                \
   X(memory,      "MemoryError", DLT_INTERNAL_ERROR)                \
   X(value,       "ValueError",  DLT_INVALID_PARAMETER_ERROR)       \
+  X(index,       "IndexError",  DLT_INVALID_PARAMETER_ERROR)       \
   X(type,        "TypeError",   DLT_INVALID_PARAMETER_ERROR)       \
   X(buffer,      "BufferError", DLT_CALLBACK_ERROR)                \
   X(buffer_size, "ValueError",  DLT_BUFFER_SIZE_ERROR)             \

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "native/cuda/elementwise/plan.h"
+#include "native/cuda/runtime/index_checks.h"
 
 namespace dlt::cuda {
 namespace {
@@ -131,7 +132,7 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
     memcpy(static_cast<char*>(data) + at, chunks[turn].block->data, std::min(chunk_bytes, bytes - at));
   }
   in_use.done = true;
-  return success;
+  return raise_late_index(device);
 }
 
 Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {

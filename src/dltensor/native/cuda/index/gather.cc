@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "native/cuda/elementwise/plan.h"
+#include "native/cuda/runtime/index_checks.h"
 #include "native/cuda/sort/sort.h"
 
 namespace dlt::cuda {
@@ -131,6 +132,15 @@ Status check_all(const Indexed& x, Block* const* blocks, const LaunchContext& co
   return to_host(&bad->value, {&index, blocks[bad->array]}, stream);
 }
 
+// Lets a kernel report an index out of range.
+Status check_late(const Indexed& x, Block* const* blocks, const LaunchContext& context, uint64_t* late) noexcept {
+  if (x.arrays == 0 || x.count == 0) return success;
+  Gather q{};
+  DLT_TRY(use_arrays(x, 1, blocks, *context.stream, &q));
+  q.late = late;
+  return launch(Kind::check, 0, "check<int64_t>", x.count, context, &q);
+}
+
 // Index arrays whose addresses no kernel can read, copied.
 struct StraightArrays {
   Indexed indexed;
@@ -179,12 +189,15 @@ template <class Move>
   return move(straight.indexed, straight.blocks);
 }
 
-// Checks the indices if `bad` is not null. `done`: one is out of range.
-Status check_if_wanted(const Indexed& x, Block* const* blocks, const LaunchContext& context, BadIndex* bad,
-                       bool* done) noexcept {
+// Checks the indices if `bad` is not null. `done`: one is out of range. `late` is where kernels report one if no thread is to wait
+// for the answer: then nothing is checked here.
+Status check_if_wanted(const Indexed& x, Block* const* blocks, const LaunchContext& context, BadIndex* bad, bool* done,
+                       uint64_t** late) noexcept {
   *done = false;
+  *late = nullptr;
   if (!bad) return success;
   *bad = {-1, 0, 0};
+  if (late_index_checks()) return late_index_word(*context.stream->device, late);
   DLT_TRY(check_all(x, blocks, context, bad));
   *done = bad->at >= 0;
   return success;
@@ -233,14 +246,16 @@ Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* 
   Stream& stream = *context.stream;
   const LaunchContext resolved = with_launch(context);
   bool done;
-  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done));
+  uint64_t* late;
+  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done, &late));
   if (done) return success;
   Places places;
   DLT_TRY(set_up(x, places));
   Gather q{};
+  q.late = late;
   q.out = x.dense, q.in = x.tensor;
   const int64_t bytes = places.count();
-  if (bytes == 0) return success;
+  if (bytes == 0) return late ? check_late(x, blocks, resolved, late) : success;
   const int64_t word = cut_into_words(x, &places);
   DLT_TRY(use_arrays(x, word, blocks, stream, &q));
   q.items = static_cast<uint64_t>(bytes / word);
@@ -265,8 +280,10 @@ Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand&
   Stream& stream = *context.stream;
   const LaunchContext resolved = with_launch(context);
   bool done;
-  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done));
+  uint64_t* late;
+  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done, &late));
   if (done) return success;
+  if (late) DLT_TRY(check_late(x, blocks, resolved, late));
   Places places;
   DLT_TRY(set_up_both(x, places));
   int64_t unit = x.width;  // bytes of what a thread takes

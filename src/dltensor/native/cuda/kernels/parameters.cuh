@@ -225,10 +225,19 @@ struct Product {
 // Memory in C order from a tensor's places by index arrays. `dims` are those of the result, of words; the dimensions from
 // spread_from to spread_to are the positions, `count` in all, of which each array has one int64.
 inline constexpr int gather_dims = 65, gather_arrays = 64;
+
+// An index out of range and the extent of its axis in one word, so that a plain store has both; 0 is none. Clamped to 32 bits.
+DLT_FN uint64_t late_index(int64_t index, int64_t size) {
+  constexpr int64_t most = 0x7fffffff;
+  const int64_t value = index > most ? most : index < -most ? -most : index, extent = size > most ? most : size;
+  return uint64_t(value) << 32 | uint64_t(extent + 1);
+}
+DLT_FN int64_t late_value(uint64_t word) { return int64_t(word) >> 32; }
+DLT_FN int64_t late_size(uint64_t word) { return int64_t(word & 0xffffffff) - 1; }
 struct Gather {
   void* out;
   const void* in;
-  uint64_t* bad;
+  uint64_t *bad, *late;  // late: where an index out of range is reported that no thread waits for, or null
   uint64_t items, count;  // words of the result, positions
   int dims, spread_from, spread_to, arrays;
   Divider<uint64_t> extent[gather_dims];

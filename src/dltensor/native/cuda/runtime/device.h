@@ -56,6 +56,7 @@ struct Device {
   unsigned long long context_id = 0;  // 0: not known. A context that was reset has another one
   CUmemoryPool pool = nullptr;  // our own pool; null where pools are not supported
   Properties properties;
+  std::atomic<uint64_t*> late_index{nullptr};  // of index_checks.h
   std::mutex peak_mutex;
   int64_t peak_bytes = 0;        // the most that was live at once, of all streams
   std::mutex mutex;              // of what follows

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that users hold.
 #include "native/cuda/memory/memory.h"
+#include "native/cuda/runtime/index_checks.h"
 
 namespace dlt::cuda {
 
@@ -55,7 +56,7 @@ Status synchronize_event(int ordinal, CUevent event) noexcept {
     DLT_CU(cuEventSynchronize(event));
   }
   give_back_finished();
-  return success;
+  return raise_late_index(*device);
 }
 
 Status elapsed_time(int ordinal, CUevent start, CUevent end, float* milliseconds) noexcept {

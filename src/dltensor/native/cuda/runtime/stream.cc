@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "native/cuda/memory/memory.h"
+#include "native/cuda/runtime/index_checks.h"
 #include "native/cuda/runtime/thread_state.h"
 #include "native/no_destructor.h"
 #include "native/os/barrier.h"
@@ -281,7 +282,7 @@ Status synchronize_stream(Stream* stream) noexcept {
     DLT_CU(cuStreamSynchronize(handle_here(*stream)));
   }
   give_back_finished();
-  return success;
+  return raise_late_index(*stream->device);
 }
 
 Status query_stream(Stream* stream) noexcept {
@@ -492,7 +493,7 @@ Status synchronize_device(int ordinal) noexcept {
   DLT_TRY(device_of(ordinal, &device));
   DLT_TRY(wait_for_context(*device));
   give_back_finished();
-  return success;
+  return raise_late_index(*device);
 }
 
 }  // namespace dlt::cuda

@@ -15,6 +15,7 @@ struct ThreadState {
   Launch launch;
   bool has_launch = false;
   bool tf32 = false;
+  bool late_index_checks = false;
   void* reduce_plans = nullptr;  // of reduce.cc, from malloc; null in the shared instance
   void* run_plans = nullptr;   // of element.cc, the same
 };

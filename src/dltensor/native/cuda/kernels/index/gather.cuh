@@ -15,12 +15,14 @@ __global__ void __launch_bounds__(1024) check(const __grid_constant__ Gather p) 
     for (int k = 0; k < p.arrays; ++k) {
       const int64_t index = static_cast<const I*>(p.index[k])[at], size = p.size[k];
       if (index >= -size && index < size) continue;
-      atomicMin(p.bad, at * uint64_t(p.arrays) + uint64_t(k));
+      if (p.late != nullptr) *p.late = late_index(index, size);
+      else atomicMin(p.bad, at * uint64_t(p.arrays) + uint64_t(k));
       break;
     }
 }
 
-// T is a word of memory: an element, several, or a part of one. An index that has changed since check() reads nothing.
+// T is a word of memory: an element, several, or a part of one. An index that has changed since check(), or was not checked, reads
+// nothing.
 template <class T>
 __global__ void __launch_bounds__(1024) words(const __grid_constant__ Gather p) {
   const uint64_t threads = all_threads();
@@ -41,7 +43,9 @@ __global__ void __launch_bounds__(1024) words(const __grid_constant__ Gather p) 
     for (int k = 0; k < p.arrays; ++k) {
       const int64_t position = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
       const int64_t index = position < 0 ? position + size : position;
-      good = good && index >= 0 && index < size;
+      const bool fits = index >= 0 && index < size;
+      if (!fits && p.late != nullptr) *p.late = late_index(position, size);
+      good = good && fits;
       place += index * p.step[k];
     }
     if (good) static_cast<T*>(p.out)[item] = static_cast<const T*>(p.in)[place];
