@@ -150,9 +150,14 @@ KERNELS = [
     Kernel("mask: positions", *of("mask", "positions<int64_t>"), how=""),
     Kernel("running counts: sums of tiles", *of("counts", "totals<uint64_t>"), 64, "tile", each=128, turns=8),
     Kernel("running counts", *of("counts", "within<uint64_t, false>"), 64, "tile", each=128, turns=8),
-    Kernel("sort of 4 bytes: keys", *of("sorts", "make<uint32_t, int32_t>"), 32),
-    Kernel("sort of 4 bytes: digits counted", *of("sorts", "count<uint32_t, false>"), 32),
-    Kernel("sort of 4 bytes: a digit", *of("sorts", "move<uint32_t, uint32_t, false>"), how=""),
+    Kernel("sort of 4 bytes: first digits counted", *of("sorts", "count<uint32_t, int32_t, 1>"), 32),
+    Kernel("sort of 4 bytes: digits counted", *of("sorts", "count<uint32_t, int32_t, 0>"), 32),
+    Kernel("sort of 4 bytes: first digit", *of("sorts", "move<uint32_t, int32_t, uint32_t, 1>"), how=""),
+    Kernel("sort of 4 bytes: a digit", *of("sorts", "move<uint32_t, int32_t, uint32_t, 0>"), how=""),
+    Kernel("selection of 4 bytes: upper codes", *of("select", "upper<uint32_t, int32_t>"), 32),
+    Kernel("selection of 4 bytes: lower codes", *of("select", "lower<uint32_t, int32_t>"), 32),
+    Kernel("selection of 4 bytes: kept", *of("select", "keep<uint32_t, int32_t, uint32_t>"), how=""),
+    Kernel("selection of 4 bytes: chosen", *of("select", "chosen<uint32_t>"), how=""),
     Kernel("sort of lines of 4 bytes", *of("sorts", "lines<uint32_t, int32_t>"), how=""),
     Kernel("sort of 4 bytes: elements", *of("sorts", "elements<uint32_t>"), 32),
     Kernel("argsort: indices", *of("sorts", "indices<int64_t>"), 64),
@@ -244,36 +249,41 @@ LIMITS = {
     "3 channels last, 8 bytes": Limit((3.01, 3.27, 3.39, 3.13), (41, 26, 30, 30), 0),
     "3 channels first, 16 bytes": Limit((1.19, 1.29, 1.34, 1.37), (44, 30, 32, 28), 2),
     "3 channels last, 16 bytes": Limit((2.02, 2.16, 2.36, 2.12), (39, 28, 30, 27), 0),
-    "sum float32": Limit((6.17, 6.11, 5.91, 4.96), (62, 60, 60, 112), 64),
-    "sum float64": Limit((3.68, 3.65, 3.78, 3.12), (64, 64, 64, 112), 45),
-    "sum float16": Limit((4.5, 4.47, 4.66, 4.04), (64, 60, 60, 110), 45),
+    "sum float32": Limit((2.65, 2.63, 2.22, 2.27), (64, 64, 64, 112), 79),
+    "sum float64": Limit((3.68, 3.65, 3.78, 3.09), (64, 64, 64, 114), 45),
+    "sum float16": Limit((2.25, 2.22, 2.7, 2.17), (64, 61, 64, 120), 53),
     "sum int32": Limit((1.89, 1.89, 2.02, 1.68), (64, 64, 64, 72), 2),
     "sum uint8": Limit((1.84, 1.81, 1.81, 1.71), (60, 58, 62, 62), 0),
     "max float32": Limit((2.6, 2.6, 2.55, 2.35), (62, 62, 64, 68), 0),
-    "max float16": Limit((4.83, 4.8, 4.5, 4.17), (60, 58, 60, 61), 0),
+    "max float16": Limit((4.83, 0.63, 0.56, 0.51), (60, 56, 54, 58), 0),
     "argmax float32": Limit((4.2, 4.2, 4.29, 3.96), (72, 72, 72, 77), 0),
     "any bool": Limit((1.71, 1.68, 1.68, 1.58), (59, 56, 64, 60), 0),
-    "var float32": Limit((9.75, 9.78, 9.91, 8.8), (76, 64, 64, 114), 73),
-    "var float64, second pass": Limit((7.19, 7.19, 7.29, 6.4), (64, 64, 64, 128), 298),
-    "prod float32": Limit((6.44, 6.24, 6.37, 4.6), (58, 48, 48, 53), 0),
-    "sum float32 of columns": Limit((None, None, None, None), (64, 78, 80, 112), 130),
+    "var float32": Limit((9.75, 9.78, 9.91, 8.8), (76, 64, 64, 114), 129),
+    "var float64, second pass": Limit((6.93, 6.93, 7.06, 6.27), (64, 64, 64, 128), 290),
+    "prod float32": Limit((6.44, 6.24, 6.37, 4.6), (58, 48, 48, 51), 0),
+    "sum float32 of columns": Limit((None, None, None, None), (64, 64, 78, 112), 129),
     "max float16 of columns": Limit((None, None, None, None), (64, 64, 74, 80), 8),
-    "sum of parts": Limit((None, None, None, None), (56, 40, 40, 48), 48),
+    "sum of parts": Limit((None, None, None, None), (54, 40, 32, 48), 59),
     "prod of parts": Limit((None, None, None, None), (30, 28, 25, 29), 0),
     "cumulative_sum float32": Limit((None, None, None, None), (64, 64, 64, 64), 3),
-    "cumulative_sum int32": Limit((None, None, None, None), (92, 80, 80, 92), 2),
+    "cumulative_sum int32": Limit((None, None, None, None), (92, 80, 80, 94), 2),
     "cumulative_sum float32, sums of blocks": Limit((None, None, None, None), (46, 35, 39, 32), 0),
-    "take of 4 bytes": Limit((3.09, 2.89, 2.96, 2.89), (28, 28, 28, 28), 0),
-    "take of 16 bytes": Limit((1.29, 1.21, 1.24, 1.26), (28, 28, 28, 28), 0),
-    "check of indices": Limit((2.24, 2.24, 2.24, 2.1), (18, 20, 18, 20), 0),
+    "take of 4 bytes": Limit((3.42, 3.42, 3.52, 2.85), (28, 28, 28, 28), 0),
+    "take of 16 bytes": Limit((1.99, 1.99, 2.05, 1.49), (28, 28, 28, 28), 0),
+    "check of indices": Limit((4.4, 4.07, 4.07, 2.1), (18, 18, 20, 20), 0),
     "mask of bools: bits": Limit((3.76, 3.6, 4.2, 4.33), (18, 18, 21, 19), 0),
     "mask of 4 bytes: bits": Limit((1.75, 1.71, 1.92, 1.93), (30, 28, 30, 26), 0),
     "mask: positions": Limit((None, None, None, None), (24, 22, 24, 24), 0),
     "running counts: sums of tiles": Limit((1.79, 1.79, 1.9, 2.16), (24, 24, 26, 26), 0),
     "running counts": Limit((1.24, 1.24, 1.38, 1.52), (60, 60, 60, 76), 0),
-    "sort of 4 bytes: keys": Limit((1.71, 1.97, 1.97, 1.97), (10, 12, 15, 15), 0),
-    "sort of 4 bytes: digits counted": Limit((3.65, 3.18, 3.23, 3.55), (19, 19, 21, 23), 0),
+    "sort of 4 bytes: first digits counted": Limit((7.45, 6.83, 6.8, 4.73), (28, 30, 32, 28), 0),
+    "sort of 4 bytes: digits counted": Limit((4.17, 3.38, 3.38, 3.71), (32, 32, 29, 27), 0),
+    "sort of 4 bytes: first digit": Limit((None, None, None, None), (64, 64, 64, 63), 0),
     "sort of 4 bytes: a digit": Limit((None, None, None, None), (64, 64, 64, 64), 0),
+    "selection of 4 bytes: upper codes": Limit((2.43, 2.27, 2.24, 8.66), (32, 24, 32, 32), 0),
+    "selection of 4 bytes: lower codes": Limit((1.97, 1.94, 1.94, 1.48), (32, 31, 32, 32), 0),
+    "selection of 4 bytes: kept": Limit((None, None, None, None), (63, 62, 56, 40), 0),
+    "selection of 4 bytes: chosen": Limit((None, None, None, None), (16, 16, 22, 20), 0),
     "sort of lines of 4 bytes": Limit((None, None, None, None), (64, 64, 64, 64), 0),
     "sort of 4 bytes: elements": Limit((0.92, 0.92, 0.92, 0.92), (12, 12, 18, 16), 0),
     "argsort: indices": Limit((1.84, 1.97, 1.97, 1.97), (16, 16, 20, 18), 0),
@@ -492,11 +502,13 @@ class Compiler:
         self.options = re.findall(r'"([^"]+)"', re.search(r"compile_options\[\] = \{(.*?)\}", text)[1])
 
     def compile(self, kernel, arch):
-        program, size = ctypes.c_void_p(), ctypes.c_size_t()
         (header,) = (SOURCE / "native/cuda/kernels").glob(f"*/{kernel.family}.cuh")
-        text = f'#include "{header.relative_to(SOURCE)}"\n'.encode()
-        self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"model.cu", 0, None, None)
-        self.nvrtc.nvrtcAddNameExpression(program, kernel.expression.encode())
+        return self.compile_text(f'#include "{header.relative_to(SOURCE)}"\n', kernel.expression, arch)
+
+    def compile_text(self, text, expression, arch):
+        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"model.cu", 0, None, None)
+        self.nvrtc.nvrtcAddNameExpression(program, expression.encode())
         options = [f"--gpu-architecture=sm_{arch}", f"-I{SOURCE}", f"-I{SOURCE}/include", *self.options]
         failed = self.nvrtc.nvrtcCompileProgram(
             program, len(options), (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
@@ -507,7 +519,7 @@ class Compiler:
         getattr(self.nvrtc, f"nvrtcGet{get[1]}")(program, out)
         self.nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
         if failed:
-            raise RuntimeError(f"{kernel.name}: {out.value.decode()}")
+            raise RuntimeError(f"{expression}: {out.value.decode()}")
         return out.raw
 
 
