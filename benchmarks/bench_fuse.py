@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fused functions of `dl.fuse`: ten expressions, beside our own eager calls and the libraries that fuse or do not.
 
-Run: python benchmarks/bench_fuse.py [part of a row's name ...] [--compile] [--json FILE] [--plot FILE]
+Run: python benchmarks/bench_fuse.py [part of a row's name ...] [--compile] [--large] [--json FILE] [--plot FILE]
 Each expression has a row beside the fastest library, and one beside the same calls without `fuse`. The peers are NumPy,
-and torch, numexpr and jax.jit where they are installed. --compile adds torch.compile, which takes seconds for each row.
+and torch, numexpr and jax.jit where they are installed. --compile adds torch.compile, which takes seconds for each row,
+and --large tensors beyond the caches. numexpr and jax take all processors: for one thread of all, run it as
+`taskset -c 0 python benchmarks/bench_fuse.py --threads 1`. The last lines are the time of a call of two steps, and of a
+recording.
 """
 
 import math
 import re
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +32,7 @@ except ImportError:
 
 REST = 0.2  # seconds before a turn, in which the threads of other libraries fall asleep
 SIZES = (10**2, 10**4, 10**6)
+LARGE, COSTLY = 3 * 10**7, 10**7  # beyond the caches; of expressions with many steps or costly ones
 EAGER = {10**2: (0.6, 1.0), 10**4: (0.9, 1.2), 10**6: (1.0, 1.8)}  # gate and goal beside our own eager calls
 COEFFICIENTS = (0.25, -1.5, 0.75, 2.0, -0.5, 1.25, -0.125, 3.0)  # of the polynomial, after the first
 
@@ -89,31 +94,37 @@ class Expression:
 
     what: str
     function: object
-    goals: tuple
+    goals: tuple  # by size, that of large tensors last
     operands: str = "x"
     numexpr: str = ""  # numexpr has neither reductions along an axis nor uint8
     kinds: tuple = ("f4", "f8")
     numbers: tuple = ()
+    large: int = LARGE
 
 
 HORNER = "0.5"
 for coefficient in COEFFICIENTS:
     HORNER = f"({HORNER}) * x + {coefficient}"
 EXPRESSIONS = (
-    Expression("x*2+1", scale, (2.4, 1.5, 1.4), "x", "x*2 + 1"),
-    Expression("sqrt(x*x+y*y)", length, (2.4, 1.5, 1.4), "x y", "sqrt(x*x + y*y)"),
-    Expression("(x-mean)/std of rows", standardise, (2.4, 1.5, 1.4)),
-    Expression("2.5*exp(-x*x)+1.5*sin(y)", waves, (2.4, 1.0, 1.1), "x y", "2.5*exp(-x*x) + 1.5*sin(y)"),
-    Expression("where(x>0, log1p(x), x*0.1)", leaky, (2, 1.5, 1.5), "x", "where(x > 0, log1p(x), x*0.1)"),
-    Expression("sum((x-y)**2)", distance, (3, 1.4, 1.0), "x y", "sum((x - y)**2)"),
-    Expression("clip(round(img*1.3-12.5))", brighten, (5, 2, 1.0), kinds=("u1",), numbers=(1.3, -12.5)),
+    Expression("x*2+1", scale, (2.4, 1.5, 1.4, 1.9), "x", "x*2 + 1"),
+    Expression("sqrt(x*x+y*y)", length, (2.4, 1.5, 1.4, 1.9), "x y", "sqrt(x*x + y*y)"),
+    Expression("(x-mean)/std of rows", standardise, (2.4, 1.5, 1.4, 1.9)),
     Expression(
-        "Black-Scholes", black_scholes, (8, 1.6, 1.0), "x y z",
+        "2.5*exp(-x*x)+1.5*sin(y)", waves, (2.4, 1.0, 1.1, 3), "x y", "2.5*exp(-x*x) + 1.5*sin(y)", large=COSTLY
+    ),
+    Expression(
+        "where(x>0, log1p(x), x*0.1)", leaky, (2, 1.5, 1.5, 1.5), "x", "where(x > 0, log1p(x), x*0.1)", large=COSTLY
+    ),
+    Expression("sum((x-y)**2)", distance, (3, 1.4, 1.0, 1.2), "x y", "sum((x - y)**2)"),
+    Expression("clip(round(img*1.3-12.5))", brighten, (5, 2, 1.0, 1.0), kinds=("u1",), numbers=(1.3, -12.5)),
+    Expression(
+        "Black-Scholes", black_scholes, (8, 1.6, 1.0, 2.4), "x y z",
         "x / (1 + exp(-1.702*((log(x/y) + 0.065*z) / (0.3*sqrt(z)))))"
         " - y*exp(-0.02*z) / (1 + exp(-1.702*((log(x/y) + 0.065*z) / (0.3*sqrt(z)) - 0.3*sqrt(z))))",
+        large=COSTLY,
     ),
-    Expression("softmax of rows", softmax, (2.4, 1.0, 1.1)),
-    Expression("polynomial of degree 8", polynomial, (8, 1.6, 0.9), "x", HORNER),
+    Expression("softmax of rows", softmax, (2.4, 1.0, 1.1, 3), large=COSTLY),
+    Expression("polynomial of degree 8", polynomial, (8, 1.6, 0.9, 3), "x", HORNER),
 )  # fmt: skip
 
 
@@ -187,14 +198,47 @@ def rows(options):
     np.seterr(invalid="ignore")  # of log1p, whose result `where` leaves out
     for expression in EXPRESSIONS:
         for kind in expression.kinds:
-            for n, goal in zip(SIZES, expression.goals, strict=True):
+            sizes = (*SIZES, expression.large) if options.large else SIZES
+            for n, goal in zip(sizes, expression.goals, strict=False):
                 arrays = _arrays(expression, n, kind)
                 ours, names = _call("fused", "", expression), _ours(expression, arrays)
                 what = f"{expression.what}, {n}"
                 peers, others = _library_peers(expression, arrays, options.compile)
                 yield Row(f"fuse {kind}", what, goal / 2, goal, ours, peers, names | others, REST)
-                yield Row(f"eager {kind}", what, *EAGER[n], ours, {"eager": _call("eager", "", expression)}, names)
+                yield Row(f"eager {kind}", what, *EAGER.get(n, EAGER[10**6]), ours, {"eager": _call("eager", "", expression)}, names)
+
+
+# -- a call, and a recording -------------------------------------------------------------------------------------------
+
+
+def least(function, count, turns=200):
+    """Return the least nanoseconds of one of `count` calls."""
+    best = math.inf
+    for _ in range(turns):
+        start = time.perf_counter_ns()
+        for _ in range(count):
+            function()
+        best = min(best, (time.perf_counter_ns() - start) / count)
+    return best
+
+
+def print_calls(options, kept):
+    """Print what a call of two steps on 100 elements takes, and the recording and planning of ten steps."""
+    dl.set_num_threads(1)
+    x = dl.ones(100)
+    fused = dl.fuse(lambda x: x * 2 + 1)
+    fused(x)
+    loop = least(lambda: fused(x), 1000) - least(lambda: x, 1000)
+
+    def steps(x):
+        for k in range(5):
+            x = x * COEFFICIENTS[k] + 0.5
+        return x
+
+    recording = least(lambda: dl.fuse(steps)(x), 1, 2000) - least(lambda: steps(x), 1, 2000)
+    print(f"a call of two steps on 100 elements: {loop:.0f} ns; recording and planning of ten: {recording / 1e3:.0f} us")
 
 
 if __name__ == "__main__":
-    main(rows, __doc__.splitlines()[0], flags={"compile": "with torch.compile"})
+    flags = {"compile": "with torch.compile", "large": "with tensors beyond the caches"}
+    main(rows, __doc__.splitlines()[0], print_calls, flags)
