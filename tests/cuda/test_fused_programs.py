@@ -175,7 +175,7 @@ def test_variances_are_part_of_a_kernel(eager_machine, dtype):
         )
     if dtype != "bool":
         check_steps(eager_machine, standardised, x, most=1)
-        check_steps(eager_machine, standardised, dl.concat([x] * 200, axis=1), most=1)  # longer than registers hold
+        check_steps(eager_machine, standardised, dl.concat([x] * 200, axis=1), most=3)  # longer than registers hold
 
 
 @host_driver

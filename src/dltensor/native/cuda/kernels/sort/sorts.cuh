@@ -123,16 +123,22 @@ struct Run {
   DLT_FN uint64_t begin() const { return first * sort_tile; }
   DLT_FN uint64_t end() const { return past * sort_tile < n ? past * sort_tile : n; }
 };
-DLT_FN Run run_of(const Sort& p, uint64_t run) { return Run::of(p.live != nullptr ? *p.live : p.n, p.runs, run); }
+DLT_FN uint64_t count_of(const Sort& p) { return p.live != nullptr ? *p.live : p.n; }
+// Runs that have a tile.
+DLT_FN uint64_t runs_of(const Sort& p) {
+  const uint64_t tiles = (count_of(p) + sort_tile - 1) / sort_tile;
+  return tiles < p.runs ? tiles : p.runs;
+}
 
 // What each run has of each digit.
 template <class U, class S, int KEYS>
 __global__ void __launch_bounds__(512) count(const __grid_constant__ Sort p) {
   __shared__ unsigned found[digits];
-  for (uint64_t run = blockIdx.x; run < p.runs; run += gridDim.x) {
+  const uint64_t runs = runs_of(p);
+  for (uint64_t run = blockIdx.x; run < runs; run += gridDim.x) {
     if (threadIdx.x < digits) found[threadIdx.x] = 0;
     __syncthreads();
-    const Run tiles = run_of(p, run);
+    const Run tiles = Run::of(count_of(p), runs, run);
     const uint64_t end = tiles.end();
 #pragma unroll 1
     for (uint64_t first = tiles.begin(); first < end; first += sort_tile) {
@@ -152,12 +158,12 @@ __global__ void __launch_bounds__(512) count(const __grid_constant__ Sort p) {
 
 // Where the first element of each digit of a run goes: behind all of smaller digits, and those of earlier runs. `room` is shared
 // memory for two numbers of each digit.
-DLT_FN void find_starts(const Sort& p, uint64_t run, uint64_t* room, uint64_t* starts) {
+DLT_FN void find_starts(const Sort& p, uint64_t runs, uint64_t run, uint64_t* room, uint64_t* starts) {
   static_assert(threads == 2 * digits, "two threads add up a digit");
   const unsigned d = threadIdx.x % digits, half = threadIdx.x / digits;
   uint64_t before = 0, all = 0;
 #pragma unroll 8
-  for (uint64_t r = half; r < p.runs; r += 2) {
+  for (uint64_t r = half; r < runs; r += 2) {
     const unsigned own = p.counts[r * digits + d];
     before += r < run ? own : 0;
     all += own;
@@ -194,11 +200,11 @@ __global__ void __launch_bounds__(512, 2) move(const __grid_constant__ Sort p) {
   static_assert(sizeof room >= 2 * sizeof starts);
   U* const room_of_keys = reinterpret_cast<U*>(room);
   N* const room_of_numbers = reinterpret_cast<N*>(room);
+  const uint64_t runs = runs_of(p);
 #pragma unroll 1
-  for (uint64_t run = blockIdx.x; run < p.runs; run += gridDim.x) {
-    const Run tiles = run_of(p, run);
-    if (tiles.first == tiles.past) continue;
-    find_starts(p, run, room, starts);
+  for (uint64_t run = blockIdx.x; run < runs; run += gridDim.x) {
+    const Run tiles = Run::of(count_of(p), runs, run);
+    find_starts(p, runs, run, room, starts);
 #pragma unroll 1
     for (uint64_t tile = tiles.first; tile < tiles.past; ++tile) {
       const uint64_t begin = tile * sort_tile;
