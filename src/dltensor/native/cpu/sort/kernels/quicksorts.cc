@@ -214,10 +214,11 @@ bool is_sorted(const loose_t<K>* in, int64_t n, const SignedKeys<K>& form) {
 }
 
 // Sorts more than leaf<K> elements, unless it only makes keys of them in `out` and brings some to the front: it then returns how many, else
-// -1. The room is that of the sample.
+// -1. The room is that of the sample; `zeros` says whether zeros of both signs may be among them.
 template <class K>
-int64_t begin_line(loose_t<K>* out, const loose_t<K>* in, int64_t n, K* room, Sample<K>* sample, K* bound,
+int64_t begin_line(loose_t<K>* out, const loose_t<K>* in, int64_t n, K* room, Sample<K>* sample, K* bound, bool* zeros,
                    const SignedKeys<K>& form) {
+  *zeros = false;
   if (is_sorted<K>(in, n, form)) {
     __builtin_memcpy(static_cast<void*>(out), in, size_t(n) * sizeof(K));
     return -1;
