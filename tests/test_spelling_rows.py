@@ -112,3 +112,15 @@ def test_a_message_begins_with_the_name_that_was_called():
 
 def test_the_page_has_the_rows():
     assert spellings.PAGE.read_text() == spellings.page(), "run python tools/spellings.py --page"
+
+
+def test_masked_select_broadcasts_mask_and_tensor_as_in_torch():
+    x = dl.reshape(dl.arange(6), (2, 3))
+    assert dl.masked_select(x, dl.asarray([True, False, True])).tolist() == [0, 2, 3, 5]
+    assert dl.masked_select(dl.arange(3), dl.asarray([[True, False, False], [False, True, False]])).tolist() == [0, 1]
+    with pytest.raises(TypeError, match="the mask must be of bool, got int64"):
+        dl.masked_select(x, dl.asarray([0, 1, 1]))
+
+
+def test_ascontiguousarray_has_at_least_one_dimension_as_in_numpy():
+    assert dl.ascontiguousarray(3).shape == np.ascontiguousarray(3).shape == (1,)

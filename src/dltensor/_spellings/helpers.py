@@ -16,7 +16,7 @@ from .._ops.casting import astype, where
 from .._ops.creation import meshgrid, zeros
 from .._ops.dtypes import finfo, isdtype
 from .._ops.elementwise import add, multiply
-from .._ops.manipulation import broadcast_to, moveaxis, reshape, stack
+from .._ops.manipulation import broadcast_arrays, broadcast_to, moveaxis, reshape, stack
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
 from .._ops.sort import top_k
@@ -138,6 +138,14 @@ def variance(x, dim, correction, keepdim):
     """Return the variance and the mean, as PyTorch's ``var_mean``."""
     x = asarray(x)
     return reduce.var(x, dim, correction=correction, keepdims=keepdim), reduce.mean(x, dim, keepdims=keepdim)
+
+
+def selected(x, mask):
+    """Return the elements where a mask is true, which are broadcast to one another, as PyTorch's ``masked_select``."""
+    x, mask = broadcast_arrays(asarray(x), asarray(mask))
+    if not isdtype(mask.dtype, "bool"):
+        raise TypeError(f"masked_select: the mask must be of bool, got {mask.dtype}; compare it with 0")
+    return x[mask]
 
 
 def compressed(condition, x, axis, out):

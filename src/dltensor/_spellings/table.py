@@ -74,7 +74,7 @@ ravel        | x, /, order="C"           | asarray(x).ravel(order) | nt | x
 broadcast_tensors |                      | broadcast_arrays | t  | x, four
 repeat_interleave |                      | repeat         | tT   | x, 2, 1
 index_select | x, dim, index, /, *, out=None | take(x, index, axis=dim, out=out) | tT | x, 1, index
-masked_select | x, mask, /               | asarray(x)[asarray(mask)] | tT | x, mask
+masked_select | x, mask, /               | selected(x, mask) | tT | x, mask
 extract      | condition, x, /           | take(ravel(x), flatnonzero(condition)) | n | mask, x
 compress     | condition, x, /, axis=None, out=None | compressed(condition, x, axis, out) | n | [0, 1, 1], x, 0
 ediff1d      | x, /, to_end=None, to_begin=None | concat(around_differences(x, to_end, to_begin)) | n | x, [7.0], 9.0
@@ -109,7 +109,7 @@ tensor       | obj, /, *, dtype=None, device=None | asarray(obj, dtype=dtype, co
 as_tensor    | obj, /, dtype=None, device=None | asarray(obj, dtype=dtype, device=device) | t | [1, 2]
 asanyarray   |                           | asarray        | n    | [1, 2]
 from_numpy   | x, /                      | asarray(x, copy=False) | t | array
-ascontiguousarray | x, /, dtype=None     | asarray(x, dtype=dtype).contiguous() | n | x
+ascontiguousarray | x, /, dtype=None     | atleast_1d(asarray(x, dtype=dtype)).contiguous() | n | x
 is_floating_point | x, / -> bool         | isdtype(asarray(x).dtype, "real floating") | tT | x
 is_complex   | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | tT | x
 iscomplexobj | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | n | z
