@@ -198,3 +198,10 @@ def test_geometric_sequences_of_exact_ratios_are_exact(arguments, expected):
 )
 def test_geometric_sequences_over_the_whole_range_are_finite(arguments):
     np.testing.assert_allclose(dl.geomspace(*arguments, dtype="float64").numpy(), np.geomspace(*arguments), rtol=1e-12)
+
+
+@pytest.mark.parametrize("function", [dl.partition, dl.argpartition])
+def test_the_name_of_numpys_selection_is_taken(function):
+    assert function([3, 1, 2], 1, kind="introselect").tolist() == function([3, 1, 2], 1).tolist()
+    with pytest.raises(ValueError, match="partition: kind must be 'introselect', got 'quick'"):
+        function([3, 1, 2], 1, kind="quick")

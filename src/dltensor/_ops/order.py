@@ -4,6 +4,7 @@
 from math import prod
 
 from .._core.convert import asarray, asarrays
+from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from . import elementwise as ops
 from . import reduce
@@ -218,7 +219,7 @@ def lexsort(keys, /, axis=-1):
     return order
 
 
-def partition(x, /, kth, axis=-1):
+def partition(x, /, kth, axis=-1, kind=None):
     """Return the elements along an axis so that those at places are where sorting puts them: all are sorted.
 
     Parameters
@@ -227,6 +228,8 @@ def partition(x, /, kth, axis=-1):
     kth : int or sequence of int
         Places, which sorting all elements satisfies.
     {lexsort: axis}
+    kind : str, optional
+        The name of NumPy's algorithm, "introselect", accepted and not needed.
 
     Returns
     -------
@@ -238,7 +241,7 @@ def partition(x, /, kth, axis=-1):
     TypeError
         `x` is not a tensor, its dtype has no order, or a place is not an integer.
     ValueError
-        A place is out of range.
+        A place is out of range, or `kind` is another name.
     {unique: IndexError}
 
     Examples
@@ -246,10 +249,10 @@ def partition(x, /, kth, axis=-1):
     >>> dl.partition([3, 1, 2], 1).tolist()
     [1, 2, 3]
     """
-    return sort(_checked_places(x, kth, axis, "partition"), axis=axis)
+    return sort(_checked_places(x, kth, axis, kind, "partition"), axis=axis)
 
 
-def argpartition(x, /, kth, axis=-1):
+def argpartition(x, /, kth, axis=-1, kind=None):
     """Return the indices of `partition`: those of all elements in order.
 
     Returns
@@ -264,10 +267,12 @@ def argpartition(x, /, kth, axis=-1):
     >>> dl.argpartition([3, 1, 2], 1).tolist()
     [1, 2, 0]
     """
-    return argsort(_checked_places(x, kth, axis, "argpartition"), axis=axis)
+    return argsort(_checked_places(x, kth, axis, kind, "argpartition"), axis=axis)
 
 
-def _checked_places(x, kth, axis, func):
+def _checked_places(x, kth, axis, kind, func):
+    if kind is not None and kind != "introselect":
+        raise ValueError(f"{func}: kind must be 'introselect', got {quoted(kind)}")
     x, places = asarray(x), sequence_of(kth, "kth", func)
     size = x.shape[axis_of(axis, x.ndim, func)]
     for place in [kth] if places is None else places:
