@@ -176,7 +176,8 @@ def test_launches(eager_machine):
     ]:
         count, q = launches(lambda name=name, block=block: dl.quantize(x, name, block=block))
         assert count == wanted, (name, block)
-        assert launches(lambda q=q: dl.dequantize(*q, dtype="bfloat16"))[0] == 1
+        converted = q.scale.dtype != dl.float32  # whose scales are float32 first
+        assert launches(lambda q=q: dl.dequantize(*q, dtype="bfloat16"))[0] == 1 + converted
     large = numbers((128, 1024)).to("cuda")
     assert launches(lambda: dl.quantize(large, "float8_e4m3fn"))[0] == 2
 

@@ -164,15 +164,12 @@ def quantize(x, format, *, block=None, rule="floor"):
     whole = block is None and usual is None
     counts = (1,) * x.ndim if whole else _read_block(usual if block is None else block, x.shape, "quantize")
     scale_dtype = SCALE_DTYPES[kind]
+    values = empty(x.shape, dtype=dtype, device=x.device)
     if x.size == 0:
         scale = zeros_for("quantize", counts, scale_dtype, x.device)
         scale = scale if kind == "power" else full(counts, 1.0, dtype="float32", device=x.device).astype(scale_dtype)
-        values, second = (
-            zeros_for("quantize", x.shape, dtype, x.device),
-            full((), 1.0, dtype="float32", device=x.device),
-        )
+        second = full((), 1.0, dtype="float32", device=x.device)
     else:
-        values = empty(x.shape, dtype=dtype, device=x.device)
         scale = empty(counts, dtype=scale_dtype, device=x.device)
         second = empty((), dtype="float32", device=x.device) if kind == "two_level" else None
         if not quantize_blocks(x, values, scale, second, kind, rule):
