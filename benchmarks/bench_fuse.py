@@ -205,7 +205,8 @@ def rows(options):
                 what = f"{expression.what}, {n}"
                 peers, others = _library_peers(expression, arrays, options.compile)
                 yield Row(f"fuse {kind}", what, goal / 2, goal, ours, peers, names | others, REST)
-                yield Row(f"eager {kind}", what, *EAGER.get(n, EAGER[10**6]), ours, {"eager": _call("eager", "", expression)}, names)
+                eager, limits = {"eager": _call("eager", "", expression)}, EAGER.get(n, EAGER[10**6])
+                yield Row(f"eager {kind}", what, *limits, ours, eager, names)
 
 
 # -- a call, and a recording -------------------------------------------------------------------------------------------
