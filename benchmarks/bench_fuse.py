@@ -237,7 +237,9 @@ def print_calls(options, kept):
         return x
 
     recording = least(lambda: dl.fuse(steps)(x), 1, 2000) - least(lambda: steps(x), 1, 2000)
-    print(f"a call of two steps on 100 elements: {loop:.0f} ns; recording and planning of ten: {recording / 1e3:.0f} us")
+    print(
+        f"a call of two steps on 100 elements: {loop:.0f} ns; recording and planning of ten: {recording / 1e3:.0f} us"
+    )
 
 
 if __name__ == "__main__":

@@ -296,7 +296,7 @@ ASKS_FOR_THE_DEVICE = {
     "_ops/arguments.pyx": (1, "memory of a device is owned, never borrowed"),
     "_ops/casting.pyx": (1, "elements padded to bytes are made on the host only"),
     "_ops/closeness.py": (1, "blocks of a large comparison are compared on the host"),
-    "_ops/contractions.pyx": (2, "exact products of vectors: one pass on the host, of columns too; sums of terms on a device"),
+    "_ops/contractions.pyx": (1, "exact products of vectors: one pass on the host, sums of terms on a device"),
     "_ops/index.pyx": (2, "by mask on the host, by positions on a device"),
     "_ops/index_key.pyx": (1, "index arrays are moved to a device"),
     "_ops/nan_reductions.py": (1, "a test for NaN that would wait for a device"),

@@ -169,7 +169,11 @@ def test_variances_are_part_of_a_kernel(eager_machine, dtype):
     for axis in (-1, 0, None):
         check_steps(
             eager_machine,
-            lambda x, axis=axis: (dl.var(x * 1, axis=axis), dl.std(x, axis=axis, correction=1.5), dl.mean(x * 1, axis=axis)),
+            lambda x, axis=axis: (
+                dl.var(x * 1, axis=axis),
+                dl.std(x, axis=axis, correction=1.5),
+                dl.mean(x * 1, axis=axis),
+            ),
             x,
             most=1,
         )

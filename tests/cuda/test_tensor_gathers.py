@@ -119,7 +119,7 @@ def test_index_arrays_of_a_device_do_not_index_the_host(eager_machine):
 
 # -- checks of indices without a wait ----------------------------------------------------------------------------------
 
-LATE = r'index {} is out of range for an axis of {} elements on cuda:0, in an earlier call within dl.cuda.index_checks'
+LATE = r"index {} is out of range for an axis of {} elements on cuda:0, in an earlier call within dl.cuda.index_checks"
 
 
 def late(statement, *arguments):
@@ -140,7 +140,9 @@ def test_a_read_that_is_checked_later_is_one_kernel_and_waits_for_nothing(machin
     assert after.launches - before.launches == 1
     assert after.synchronisations == before.synchronisations
     same(rows, a[key])
-    same(late(lambda: dl.take_along_axis(x, at[:, None] % 40, axis=0)), dl.take_along_axis(a, key[:, None] % 40, axis=0))
+    same(
+        late(lambda: dl.take_along_axis(x, at[:, None] % 40, axis=0)), dl.take_along_axis(a, key[:, None] % 40, axis=0)
+    )
 
 
 WAITS = {

@@ -158,7 +158,9 @@ def distributions(dtype):
         return [dl.asarray(line).astype(dtype) for line in lines]
     if dtype == "bool":
         return [dl.asarray(lines[3]).astype("bool")]
-    lines[0], lines[1] = [RNG.integers(0, 2**k, LINE, dtype="uint64") for k in (8 * dl.asarray(0, dtype=dtype).itemsize, 7)]
+    lines[0], lines[1] = [
+        RNG.integers(0, 2**k, LINE, dtype="uint64") for k in (8 * dl.asarray(0, dtype=dtype).itemsize, 7)
+    ]
     lines[0] = lines[0].astype("int64" if kind == "i" else "uint64")
     return [dl.asarray(line).astype(dtype) for line in lines]
 

@@ -145,6 +145,11 @@ cdef Tensor _dots(Tensor a, Tensor b, int axis, DLDataType dtype):
     return result
 
 
+cdef bint _are_on_host(const DLTensor* x, const DLTensor* y) noexcept:
+    """Test whether both tensors are in memory of the host."""
+    return is_host(<int>x.device.device_type) and is_host(<int>y.device.device_type)
+
+
 def column_dots(Tensor a, Tensor b):
     """Return the products of the rows of two matrices of one shape that lie in columns, with the bits of `matmul`.
 
@@ -166,7 +171,7 @@ def column_dots(Tensor a, Tensor b):
     if (x.ndim != 2 or y.ndim != 2 or x.shape[0] != y.shape[0] or x.shape[1] != y.shape[1] or x.shape[0] < 2 or
             x.shape[1] < 2 or x.strides[0] != 1 or y.strides[0] != 1 or not same_dtype(x.dtype, y.dtype)):
         return None
-    if not is_host(<int>x.device.device_type) or not is_host(<int>y.device.device_type):
+    if not _are_on_host(&x, &y):
         return None
     result = new_empty(1, x.shape, x.dtype, x.device, "einsum")
     shape[0], shape[1] = x.shape[1], x.shape[0]
@@ -246,7 +251,7 @@ def vecdot(x1, x2, /, axis=-1, *, out=None):
         raise TypeError(f"vecdot: not defined for {dtype_of(dtype)}; it takes integers, floats, complex")
     if a.impl.dl.shape[a.impl.dl.ndim + along] != b.impl.dl.shape[b.impl.dl.ndim + along]:
         raise ValueError(f"vecdot: extents along axis {axis} differ: x1 has shape {a.shape}, x2 has shape {b.shape}")
-    if is_host(<int>a.impl.dl.device.device_type) and is_host(<int>b.impl.dl.device.device_type):
+    if _are_on_host(&a.impl.dl, &b.impl.dl):
         result = _dots(a, b, along, dtype)
     else:
         check_computes(a, "vecdot")

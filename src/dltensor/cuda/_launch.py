@@ -95,8 +95,8 @@ def index_checks(when: str) -> Iterator[None]:
     """Choose when this thread's indexing of CUDA tensors raises for an index out of range.
 
     Without it, reads and writes by index arrays wait for the device, which has checked each index, before anything is
-    moved. With "later" they do not wait, and reads are one kernel. An index out of range then raises by the next call that
-    waits for the device, of any thread: `synchronize`, or a read of elements. Until then what was read for it is
+    moved. With "later" they do not wait, and reads are one kernel. An index out of range then raises by the next call
+    that waits for the device, of any thread: `synchronize`, or a read of elements. Until then what was read for it is
     undefined, and a write for it may have changed the first element of its axis.
 
     Parameters

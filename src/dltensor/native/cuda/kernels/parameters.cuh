@@ -290,18 +290,18 @@ struct Sort {
 // What a selection finds: see select.cuh.
 struct Selected {
   uint64_t ahead[2];  // elements ahead of the codes that the first and the last place have
-  uint64_t live;      // elements that are kept
-  uint32_t low, high; // their codes
+  uint64_t live;  // elements that are kept
+  uint32_t low, high;  // their codes
   uint32_t nan, tickets[2], unused;
 };
 // Elements at places `first` to `last` of the order of n.
 struct Select {
   const void* in;
-  uint32_t* counts;   // of the upper halves of codes, run by run; then of the lower ones, for two upper ones each
+  uint32_t* counts;  // of the upper halves of codes, run by run; then of the lower ones, for two upper ones each
   uint64_t* offsets;  // of each run: what earlier ones keep
   Selected* state;
   void *keys, *numbers;
-  void* out;         // or null
+  void* out;  // or null
   int64_t* indices;  // or null
   uint64_t n, runs, first, last;
   uint32_t wide, nan_spoils;

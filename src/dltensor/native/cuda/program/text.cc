@@ -228,16 +228,15 @@ class Printer {
     const auto boolean = [](bool value) { return std::string(value ? "true;\n" : "false;\n"); };
     unsigned char correction[16] = {};
     memcpy(correction, &step.reduce.correction, sizeof step.reduce.correction);
-    reductions_ +=
-        "  template <int D>\n  struct reduction<" + number_text(reduction_count_++) + ", D> {\n" +
-        "    using body = dlt::kernels::reduce::" + body + ";\n    using element = " + type(in) + ";\n    using result = " +
-        type_name(result) + ";\n    static constexpr int phase = " + number_text(level) +
-        ";\n    static constexpr bool starts = " + boolean(step.reduce.initial_type >= 0) +
-        "    static constexpr bool root = " + boolean(step.op == reduction_std) +
-        "    DLT_FN static element of(const Item& x) { return " + place(in) +
-        "; }\n    DLT_FN static Immediate initial() { return " + immediate_text(step.initial) +
-        "; }\n    DLT_FN static double correction() { return immediate<double>(" + immediate_text(correction) + "); }\n" +
-        center + "    DLT_FN static void set(Row& r, result v) { " + set + "; }\n  };\n";
+    reductions_ += "  template <int D>\n  struct reduction<" + number_text(reduction_count_++) + ", D> {\n" +
+                   "    using body = dlt::kernels::reduce::" + body + ";\n    using element = " + type(in) +
+                   ";\n    using result = " + type_name(result) + ";\n    static constexpr int phase = " + number_text(level) +
+                   ";\n    static constexpr bool starts = " + boolean(step.reduce.initial_type >= 0) +
+                   "    static constexpr bool root = " + boolean(step.op == reduction_std) +
+                   "    DLT_FN static element of(const Item& x) { return " + place(in) +
+                   "; }\n    DLT_FN static Immediate initial() { return " + immediate_text(step.initial) +
+                   "; }\n    DLT_FN static double correction() { return immediate<double>(" + immediate_text(correction) +
+                   "); }\n" + center + "    DLT_FN static void set(Row& r, result v) { " + set + "; }\n  };\n";
     out_.reduced.push_back(in);
     out_.phases = std::max(out_.phases, level + 1);
   }

@@ -37,8 +37,8 @@ Status launch(Step step, int bytes, bool wide, uint64_t blocks, unsigned block_t
 
 bool selects(int64_t n, int64_t count) noexcept { return n > 16 * int64_t{kernels::sort_tile} && count <= n / 16; }
 
-Status select(const Operand& from, const Operand* elements, const Operand* indices, int64_t first, int64_t last, bool descending,
-              bool nan_spoils, const LaunchContext& context) noexcept {
+Status select(const Operand& from, const Operand* elements, const Operand* indices, int64_t first, int64_t last,
+              bool descending, bool nan_spoils, const LaunchContext& context) noexcept {
   return guarded("sort", [&]() -> Status {
     Stream& stream = *context.stream;
     int type;

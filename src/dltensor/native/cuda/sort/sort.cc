@@ -138,7 +138,8 @@ Status CarryingKeys::sort(int bits, const LaunchContext& context, const uint64_t
   return success;
 }
 
-Status CarryingKeys::sort_elements(const void* elements, const KeyForm& form, void* last, const LaunchContext& context) noexcept {
+Status CarryingKeys::sort_elements(const void* elements, const KeyForm& form, void* last,
+                                   const LaunchContext& context) noexcept {
   for (int shift = 0; shift < 8 * bytes_; shift += 8) {
     const bool ends = last != nullptr && shift + 8 == 8 * bytes_;
     kernels::Sort p{};

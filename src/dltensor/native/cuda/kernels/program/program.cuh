@@ -342,7 +342,8 @@ struct RowRun {
 #pragma unroll 1
     for (unsigned c = 0; c < columns; ++c)
       if (undecided[c] >= 0)
-        reduce::reread<typename R::body>(RowElements<LEVEL, K>{this, c}, undecided[c], by, R::starts ? &initial : nullptr, value);
+        reduce::reread<typename R::body>(RowElements<LEVEL, K>{this, c}, undecided[c], by, R::starts ? &initial : nullptr,
+                                         value);
     __syncthreads();
   }
 

@@ -262,8 +262,8 @@ __global__ void __launch_bounds__(1024) chosen(const __grid_constant__ Select p)
   for (uint64_t i = first_item(); i < count; i += all_threads()) {
     const uint64_t number = number_at(p, from + i);
     if (p.out != nullptr)
-      static_cast<U*>(p.out)[i] =
-          spoilt ? U(U(p.form.infinity) | (U(p.form.infinity) & U(0 - U(p.form.infinity))) >> 1) : static_cast<const U*>(p.in)[number];
+      static_cast<U*>(p.out)[i] = spoilt ? U(U(p.form.infinity) | (U(p.form.infinity) & U(0 - U(p.form.infinity))) >> 1)
+                                         : static_cast<const U*>(p.in)[number];
     if (p.indices != nullptr) p.indices[i] = int64_t(number);
   }
 }

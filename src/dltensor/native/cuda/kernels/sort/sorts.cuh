@@ -114,7 +114,7 @@ DLT_FN U key_at(const Sort& p, uint64_t i) {
 // The tiles of a run: as many as others have, or one more.
 struct Run {
   uint64_t first, past;  // tiles
-  uint64_t n;            // of all runs
+  uint64_t n;  // of all runs
   DLT_FN static Run of(uint64_t n, uint64_t runs, uint64_t run) {
     const uint64_t tiles = (n + sort_tile - 1) / sort_tile, few = tiles / runs, more = tiles % runs;
     const uint64_t first = few * run + (run < more ? run : more);
@@ -194,7 +194,7 @@ template <class U, class S, class N, int KEYS>
 __global__ void __launch_bounds__(512, 2) move(const __grid_constant__ Sort p) {
   constexpr bool BY_LINE = KEYS == of_lines;
   __shared__ Ranks ranks;
-  __shared__ uint64_t starts[digits];    // where the first of a digit of the tile goes
+  __shared__ uint64_t starts[digits];  // where the first of a digit of the tile goes
   __shared__ uint64_t first_of[digits];  // where it would be if it were the first of the tile
   __shared__ uint64_t room[sort_tile * (sizeof(U) > sizeof(N) ? sizeof(U) : sizeof(N)) / 8];
   static_assert(sizeof room >= 2 * sizeof starts);
