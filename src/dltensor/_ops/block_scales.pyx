@@ -58,7 +58,7 @@ cdef Tensor _in_order(Tensor t, str func):
 
 
 def quantize_blocks(Tensor x, Tensor values, Tensor scale, tensor_scale, str kind, str rule):
-    """Quantize float32 into new tensors in C order. False while a fused function is recorded: it is composed of steps."""
+    """Quantize float32 into new tensors in C order. False while a fused function is recorded: steps compose it."""
     cdef QuantizeOptions call
     cdef LaunchContext launch
     cdef EngineOperand source, codes, scales, second

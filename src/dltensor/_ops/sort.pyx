@@ -29,7 +29,8 @@ cdef extern from "native/cpu/sort/sort.h" namespace "dlt" nogil:
     Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
 
 cdef extern from "native/cuda/sort/select.h" namespace "dlt::cuda" nogil:
-    Status select_places(const EngineOperand&, int, int64_t, int64_t, const EngineOperand&, const LaunchContext&, cbool*)
+    Status select_places(const EngineOperand&, int, int64_t, int64_t, const EngineOperand&, const LaunchContext&,
+                         cbool*)
 
 
 cdef Tensor computed_tensor(object x, str func):
