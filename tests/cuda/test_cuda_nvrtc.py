@@ -12,7 +12,6 @@ import textwrap
 import zipfile
 from pathlib import Path
 
-import conftest
 import pytest
 from engine import scratch
 
@@ -609,67 +608,6 @@ def test_the_wheel_of_kernels_saves_the_compiler(tmp_path):
     for compiled, from_disk in (without_launches, with_launches):
         assert compiled == 0
         assert from_disk >= 8
-
-
-FUSED = """
-    import dltensor as dl
-    machine = hostcuda.load(launches=False)
-    rows = lambda x: (p := dl.exp(x - dl.max(x, axis=-1, keepdims=True))) / dl.sum(p, axis=-1, keepdims=True)
-    standard = lambda x: (x - dl.mean(x, axis=-1, keepdims=True)) / dl.std(x, axis=-1, keepdims=True)
-    def ones(dtype, *shape):
-        return dl.ones(shape, dtype=dtype, device="cuda")
-    for function, *arguments in (
-        (lambda x, y: dl.sqrt(x * x + y * y), ones("float32", 64), ones("float32", 64)),
-        (lambda x, y: dl.sqrt(x * x + y * y), ones("float32", 8, 1), ones("float32", 8)),
-        (lambda x, f: dl.where(x > 0, dl.log1p(x), x * f), ones("float16", 64), 0.1),
-        (lambda x: (x * x + x, dl.real(x)), ones("complex64", 64)),
-        (lambda x: dl.cast(x, "uint8", scale=0.5, offset=3.0, rounding="nearest", saturate=True), ones("uint8", 64)),
-        (lambda x: dl.add(dl.multiply(x, 3, saturate=True), 0.5, saturate=True), ones("int16", 64)),
-        (lambda x: (x // 3, x % 5, dl.sum(x * 3, axis=0)), ones("int64", 4, 64)),
-        (rows, ones("float32", 4, 64)),
-        (rows, ones("bfloat16", 4, 9000)),
-        (rows, ones("float64", 4, 1000).T),
-        (rows, ones("float32", 300_000)),
-        (standard, ones("float32", 4, 512)),
-        (standard, ones("float64", 4, 512)),
-        (standard, ones("float64", 300_000)),
-        (lambda x: dl.var(x * 2, axis=0), ones("complex64", 4, 64)),
-        (lambda x: dl.var(x * 2), ones("complex128", 4, 64)),
-        (lambda x: dl.std(x * 2), ones("int32", 4, 64)),
-        (lambda x: (dl.any(x > 1), dl.all(x), dl.count_nonzero(x), dl.min(x)), ones("uint8", 4, 64)),
-    ):
-        dl.fuse(function)(*arguments)
-    x = ones("float64", 4, 64)
-    dl.isclose(x, x), dl.allclose(x, x), dl.vecdot(x, x), dl.linalg.norm(x)
-    dl.linalg.vector_norm(x.astype("complex64"))
-    print(machine.statistics().launches)
-"""
-
-
-@pytest.fixture(scope="module")
-def fused_texts(tmp_path_factory):
-    """Texts of fused functions and the kernels of them that were launched, as the host driver got them."""
-    folder = tmp_path_factory.mktemp("fused")
-    assert int(run(FUSED, folder / "kernels", DLTENSOR_CUDA_NVRTC="off", DLTENSOR_CACHE_DIR=str(folder))) >= 25
-    texts = []
-    for path in (folder / "hostcuda").glob("*.cc"):
-        head, _, rest = path.read_text().partition("\n")
-        text, _, expression = rest.rpartition("HOSTCUDA_KERNEL(")
-        if head == '#include "simt.h"' and "kernels/program/program.cuh" in text:
-            texts.append((text, expression.strip().removesuffix(")")))
-    return texts
-
-
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_fused_functions_compile(fused_texts, arch):
-    try:
-        compiler = conftest.module("gpu_model_under_test", HERE.parents[1] / "tools" / "gpu_model.py").Compiler()
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    assert len(fused_texts) >= 25
-    assert {expression.split("<")[0].split("::")[-1] for _, expression in fused_texts} == {"elements", "rows"}
-    for text, expression in fused_texts:
-        assert len(compiler.compile_text(text, expression, arch)) > 1000
 
 
 def test_without_a_driver_the_message_says_what_was_tried_and_what_to_do(tmp_path):
