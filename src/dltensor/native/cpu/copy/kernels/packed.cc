@@ -43,15 +43,15 @@ DLT_FN __m128i join_order() { return _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 1
 #if defined(__AVX512BW__)
 DLT_FN Units read_units(const char* from) {
   const __m512i order = _mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
-  const __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi32(0xfff, from));
-  return Units(_mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(spread_order())));
+  const __m512i bytes = _mm512_maskz_permutexvar_epi32(0xffff, order, _mm512_maskz_loadu_epi32(0xfff, from));
+  return Units(_mm512_shuffle_epi8(bytes, _mm512_maskz_broadcast_i32x4(0xffff, spread_order())));
 }
 DLT_FN void write_units(char* to, Units codes) {
   const __m512i order = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0);
   const __m512i pairs = _mm512_maddubs_epi16(__m512i(codes & 0x3f3f3f3f), _mm512_set1_epi16(0x4001));
   const __m512i joined = _mm512_shuffle_epi8(_mm512_madd_epi16(pairs, _mm512_set1_epi32(0x10000001)),
-                                             _mm512_broadcast_i32x4(join_order()));
-  _mm512_mask_storeu_epi32(to, 0xfff, _mm512_permutexvar_epi32(order, joined));
+                                             _mm512_maskz_broadcast_i32x4(0xffff, join_order()));
+  _mm512_mask_storeu_epi32(to, 0xfff, _mm512_maskz_permutexvar_epi32(0xffff, order, joined));
 }
 #elif defined(__AVX2__)
 DLT_FN Units read_units(const char* from) {

@@ -74,7 +74,7 @@ DLT_FN V parted(V v, unsigned set) {
   constexpr int lanes = sizeof(V) / sizeof(v[0]);
   const __m128i order = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(permutations<lanes>.of[set]));
 #if defined(__AVX512F__)
-  return V(_mm512_permutexvar_epi64(_mm512_cvtepu8_epi64(order), __m512i(v)));
+  return V(_mm512_maskz_permutexvar_epi64(0xff, _mm512_maskz_cvtepu8_epi64(0xff, order), __m512i(v)));
 #else
   return V(_mm256_permutevar8x32_epi32(__m256i(v), _mm256_cvtepu8_epi32(order)));
 #endif
