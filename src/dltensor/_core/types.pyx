@@ -110,6 +110,10 @@ def _is_fortran_only(flags):
     return flags.f_contiguous and not flags.c_contiguous
 
 
+def _is_in_one_order(flags):
+    return flags.f_contiguous or flags.c_contiguous
+
+
 def _is_writeable(flags):
     return not flags & 1
 
@@ -121,7 +125,7 @@ class _LayoutFlags(enum.IntFlag):
     f_contiguous = property(partial(_layout_of, 1, "f_contiguous"),
                             doc="Whether the elements of the tensor are contiguous in Fortran order.")
     fnc = property(_is_fortran_only, doc="Whether the elements are contiguous in Fortran order and not in C order.")
-    forc = property(lambda flags: flags.f_contiguous or flags.c_contiguous,
+    forc = property(_is_in_one_order,
                     doc="Whether the elements are contiguous in Fortran order or in C order.")
     writeable = property(_is_writeable, doc="Whether READ_ONLY is not set.")
 

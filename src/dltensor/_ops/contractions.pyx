@@ -156,8 +156,8 @@ def column_dots(Tensor a, Tensor b):
     None for other tensors.
 
     >>> x = dl.asarray([[1.0, 2.0], [3.0, 4.0]])
-    >>> column_dots(x.T, x.T).tolist()
-    [10.0, 20.0]
+    >>> column_dots(x, x) is None  # they lie in rows
+    True
     """
     cdef DLTensor x = a.impl.dl, y = b.impl.dl
     cdef int64_t shape[2]

@@ -105,7 +105,7 @@ def diagonal(x, /, offset=0):
     check_matrices(x, False, "diagonal")
     offset = integer_of(offset, "offset", "diagonal")
     rows, columns = x.shape[-2:]
-    return diagonal_view(x, max(-rows, min(offset, columns)) if offset else 0)
+    return diagonal_view(x, sorted((-rows, offset, columns))[1] if offset else 0)
 
 
 def trace(x, /, offset=0, *, dtype=None, out=None):

@@ -196,6 +196,7 @@ int64_t choose_segment(const Quantizer& q, bool shared) {
 
 bool quantizes(ScaleKind kind, int type) noexcept {
   if (kind == ScaleKind::two_level) return type == type_float4_e2m1fn;
+  if (type < 0) return false;  // of several lanes, or unknown
   const QuantizeKernels& loops = *kernels().quantize;
   return (kind == ScaleKind::power ? loops.multiplied : loops.divided)[type] != nullptr;
 }

@@ -287,7 +287,7 @@ struct Sort {
   KeyForm form;
 };
 
-// What a selection finds: see select.cuh.
+// The results of a selection: see select.cuh.
 struct Selected {
   uint64_t ahead[2];  // elements ahead of the codes that the first and the last place have
   uint64_t live;  // elements that are kept

@@ -165,7 +165,7 @@ bool has_blas_types(const Problem& p) noexcept {
   if (p.type == type_int32) return p.a_type == type_int8 && p.b_type == type_int8 && p.k <= most_byte_depth && !p.reads;
   return p.type != type_int8 && blas_type(p.type) >= 0;
 }
-// What cuBLAS asks of matrices of bytes: words of four.
+// Returns whether cuBLAS takes a matrix of bytes: its rows are words of four.
 bool has_words(const Matrix& m, const View& view, int dims) noexcept {
   uint64_t all = reinterpret_cast<uintptr_t>(m.data) | static_cast<uint64_t>(view.leading);
   for (int d = 0; d < dims; ++d) all |= static_cast<uint64_t>(m.batch_steps[d]);

@@ -111,7 +111,7 @@ DLT_FN __m256i halves_of(__m128i codes) {
   if constexpr (T::mantissa == 2) return _mm256_slli_epi16(words, 8);
   else return _mm256_and_si256(_mm256_slli_epi16(words, 7), _mm256_set1_epi16(short(0xbf80)));
 }
-// What float16 numbers of halves_of() are multiplied by.
+// The factor of float16 numbers of halves_of().
 template <class T>
 constexpr float scale_of_halves = T::mantissa == 2 ? 1.0f : 256.0f;
 

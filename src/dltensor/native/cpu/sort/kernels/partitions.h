@@ -197,7 +197,7 @@ template <class K>
   while (right - left >= block) {
     const int64_t take = left - gap.low <= gap.high - right ? -1 : 0;  // all bits: from the left
     right -= block & ~take;
-    const auto* const from = reinterpret_cast<const loose_t<K>*>((intptr_t(left) & take) | (intptr_t(right) & ~take));
+    const loose_t<K>* const from = reinterpret_cast<const loose_t<K>*>((intptr_t(left) & take) | (intptr_t(right) & ~take));
     left += block & take;
     each<unrolled>([&](int j) __attribute__((always_inline)) { next[j] = G::load(from + j * G::lanes); });
     each<unrolled>([&](int j) __attribute__((always_inline)) { gap.put(v[j]); });

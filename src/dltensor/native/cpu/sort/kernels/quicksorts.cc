@@ -240,8 +240,8 @@ inline int most_partitions(int64_t n) { return 2 * (64 - __builtin_clzll(uint64_
 template <class K>
 bool sort_elements(void* to, const void* elements, int64_t n, const KeyForm& key_form) {
   const SignedKeys<K> form(key_form);
-  auto* out = static_cast<loose_t<K>*>(to);
-  const auto* in = static_cast<const loose_t<K>*>(elements);
+  loose_t<K>* const out = static_cast<loose_t<K>*>(to);
+  const loose_t<K>* const in = static_cast<const loose_t<K>*>(elements);
   if (n <= leaf<K>) return n > 0 && sort_few<true, K>(out, in, n, form);
   alignas(64) K room[leaf<K>];
   Sample<K> sample;
@@ -271,7 +271,7 @@ int64_t begin_elements(void* out, const void* in, int64_t n, const KeyForm& key_
 template <class K>
 int64_t split_keys(void* all, int64_t n) {
   if (n <= leaf<K>) return n;
-  auto* keys = static_cast<loose_t<K>*>(all);
+  loose_t<K>* const keys = static_cast<loose_t<K>*>(all);
   constexpr SignedKeys<K> same(KeyForm{uint64_t(1) << (sizeof(K) * 8 - 1)});
   alignas(64) K room[leaf<K>];
   K bound;

@@ -245,7 +245,7 @@ struct RowRun {
     const typename R::element value = R::of(x);
     return reduce::element<typename R::body::type, typename R::element>(&value);
   }
-  // What the ending of a reduction needs besides its state; `center` has room for both parts of one.
+  // The arguments of the end of a reduction besides its state; `center` has room for both parts of one.
   template <int K>
   DLT_FN auto ending(double* center) const {
     using R = typename G::template reduction<K>;

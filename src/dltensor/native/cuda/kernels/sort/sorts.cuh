@@ -130,7 +130,7 @@ DLT_FN uint64_t runs_of(const Sort& p) {
   return tiles < p.runs ? tiles : p.runs;
 }
 
-// What each run has of each digit.
+// Counts each digit of each run.
 template <class U, class S, int KEYS>
 __global__ void __launch_bounds__(512) count(const __grid_constant__ Sort p) {
   __shared__ unsigned found[digits];
