@@ -185,7 +185,7 @@ def scale_of_another_shape(rng, w):
     s = w.named[key]
     if s.size < 2 and w.layout != "nf4":
         return None
-    if rng.integers(2) or w.layout == "nf4":
+    if w.layout == "nf4":
         w.named[key] = np.concatenate([s, s[:1]])
     else:  # more rows than the values have
         w.named[key] = np.resize(s.reshape(-1), (w.named[w.roles["values"]].shape[0] + 1, 1))
