@@ -1183,3 +1183,17 @@ def test_sums_of_rows_where_they_lie_are_rounded_once(size):
         assert dl.sum(a, axis=1).tolist() == [math.fsum(row) for row in a]
         wanted = [float(sum(map(Fraction, row.tolist())) / a.shape[1]) for row in a]
         assert dl.mean(a, axis=1).tolist() == wanted
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("length", [64, 128, 300, 4096])
+def test_sums_of_numbers_near_the_largest_one(dtype, length):
+    largest = dl.finfo(dtype).max
+    for value in (largest, -largest, largest / 4):
+        x = dl.full((40, length), value, dtype=dtype)
+        number = x[0, 0].item()
+        for a, axis in ((x, 1), (dl.copy(x.T), 0)):
+            assert dl.mean(a, axis=axis).tolist() == [number] * 40
+            assert dl.sum(a, axis=axis).tolist() == [math.copysign(math.inf, value)] * 40
+            signs = dl.asarray([1, -1] * (length // 2), dtype=dtype)
+            assert dl.sum(a * (signs if axis == 1 else signs[:, None]), axis=axis).tolist() == [0.0] * 40

@@ -173,7 +173,7 @@ class Namespace(types.ModuleType):
 
 
 def chosen(original, name, ours, kind):
-    """What stands for a name of a module of NumPy."""
+    """Substitute for a name of a module of NumPy."""
     if isinstance(original, types.ModuleType):
         return namespace(original, OURS[name], kind) if name in OURS else original
     if name.startswith("numpy.testing.assert_") and kind is Replaced:
@@ -207,7 +207,7 @@ KINDS = {"replaced": Replaced, "shadow": Shadowed}
 
 
 def substitute(role, path, original):
-    """What stands for an imported module, or for a name that is imported from one."""
+    """Substitute for an imported module, or for a name that is imported from one."""
     if role not in KINDS:
         return original
     module = path.rpartition(".")[0]

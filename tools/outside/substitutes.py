@@ -281,7 +281,7 @@ SUBSTITUTES = {
 
 
 def substitute(name, original):
-    """What stands for an imported module or name in this role."""
+    """Substitute for an imported module or name in this role."""
     if role not in SUBSTITUTES:
         import namespaces
 

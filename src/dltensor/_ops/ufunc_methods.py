@@ -26,7 +26,7 @@ _CORRESPONDING = {
 
 
 def along_axis(ufunc, method, inputs, kwargs):
-    """Reduce or accumulate along an axis, the first one unless another is given.
+    """Reduce or accumulate along an axis, by default the first one.
 
     Returns
     -------

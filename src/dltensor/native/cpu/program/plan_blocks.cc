@@ -246,7 +246,7 @@ class Planner {
     }
   }
 
-  // Gives buffers to members, which share those that are not in use together. What is made and used by the steps of one run needs no
+  // Gives buffers to members, which share those that are not in use together. Results that the steps of one run alone use need no
   // more than a strip; other members are in use during all of a run.
   void place_in_use(int64_t block) {
     Uses uses;

@@ -33,14 +33,15 @@ struct HalfSpan {
     low = less < low ? less : low;
     high = bits > high ? bits : high;
   }
-  // At most what a sum of n is off by: 0 where it is exact, infinity where elements are not finite.
+  // At most what a sum of n is off by: 0 where it is exact, infinity where elements are not finite, or so large that
+  // float32 cannot hold some of them.
   double error_of(int64_t n) const {
     unsigned least = 0x7f7f, most = 0;
     for (int j = 0; j < halves; ++j) {
       least = low[j] < least ? low[j] : least;
       most = high[j] > most ? high[j] : most;
     }
-    if (most >> 7 == 255) return __builtin_inf();
+    if (most >> 7 >= 255 - 6) return __builtin_inf();  // partial sums may be above all float32
     if (int(most >> 7) - int((least + 1) >> 7) <= 24 - 8 - log2_above(steps)) return 0;
     return double(bits_as<float>(most << 16)) * double(n) * double(steps) * 0x1p-23;
   }
