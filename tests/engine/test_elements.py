@@ -260,6 +260,20 @@ def test_no_level_changes_a_bit_of_what_is_exact(name, type_name):
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("type_name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["ceil", "floor", "reciprocal", "round", "sign", "sqrt", "square", "trunc"])
+def test_every_pattern_of_16_bits_is_rounded_once_from_float32(name, type_name, level):
+    dtype = dtype_of(type_name)
+    x = np.arange(2**16, dtype=np.uint16).view(dtype)
+    wide = run(name, x.astype(np.float32), out=np.empty(x.size, np.float32))
+    with np.errstate(over="ignore", invalid="ignore"):
+        want = bits(wide.astype(dtype))
+    assert bits(run(name, x, out=np.empty_like(x))) == want
+    at = x.copy()
+    run(name, at, out=at)
+    assert bits(at) == want
+
+
 @pytest.mark.parametrize("type_name", ["float16", "bfloat16", "float32", "float64"])
 def test_fma_rounds_once(type_name, level):
     from fractions import Fraction

@@ -199,6 +199,14 @@ Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, co
   return success;
 }
 
+// The number 2 of a dtype whose powers are computed in a wider one, while its squares are not.
+static bool is_two(const EngineOperand& x, int type) {
+  if (x.tensor != nullptr || x.type != type || (type != type_float16 && type != type_bfloat16)) return false;
+  uint16_t bits;
+  memcpy(&bits, x.value, sizeof bits);
+  return bits == 0x4000;  // 2 in both
+}
+
 Status cpu::element(const ElementCall& call, const EngineOperand* in, int count, const EngineOperand& out,
                     const LaunchContext&) noexcept {
   const DLTensor* views[3];
@@ -212,7 +220,8 @@ Status cpu::element(const ElementCall& call, const EngineOperand* in, int count,
     numbers[k] = {const_cast<unsigned char*>(in[k].value), {kDLCPU, 0}, 0, type_table[in[k].type].dtype, &none, &none, 0};
     views[k] = &numbers[k];
   }
-  return run(call.op, call.saturate ? run_saturate : 0, call.type, views, *out.tensor, padded);
+  const bool is_square = call.op == op_pow && is_two(in[1], call.type);
+  return run(is_square ? int(op_square) : call.op, call.saturate ? run_saturate : 0, call.type, views, *out.tensor, padded);
 }
 
 Status cpu::real(Real form, double number, const EngineOperand& x, const EngineOperand* c, const EngineOperand& out,

@@ -1,63 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // The casts between all arithmetic dtypes.
 #include "native/cpu/copy/kernels/convert.h"
-
-#if defined(__AVX512F__) || defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include "native/cpu/runtime/kernels/halves.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int lanes = 16;
-DLT_FN void halves_in(const char* from, char* to) {
-  _mm512_storeu_ps(to, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
-}
-DLT_FN void halves_out(const char* from, char* to) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                      _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-#elif defined(__F16C__)  // with AVX2: the level v3
-constexpr int lanes = 8;
-DLT_FN void halves_in(const char* from, char* to) {
-  _mm256_storeu_ps(reinterpret_cast<float*>(to), _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
-}
-DLT_FN void halves_out(const char* from, char* to) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(_mm256_loadu_ps(reinterpret_cast<const float*>(from)),
-                                                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-// Round as round_to() does; the compiler's own way from words to halves of words takes a quarter longer.
-DLT_FN void bfloats_out(const char* from, char* to) {
-  const __m256 value = _mm256_loadu_ps(reinterpret_cast<const float*>(from));
-  const __m256i bits = _mm256_castps_si256(value), nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
-  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-  const __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
-  const __m256i sign = _mm256_and_si256(bits, _mm256_set1_epi32(INT32_MIN));
-  const __m256i words = _mm256_srli_epi32(
-      _mm256_blendv_epi8(rounded, _mm256_or_si256(sign, _mm256_set1_epi32(0x7fc00000)), nan), 16);
-  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0x08);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(packed));
-}
-#endif
-
 #if defined(__F16C__)
-// The processor's own conversion; the tail goes through a padded buffer, so that the result does not depend on an
-// element's position.
-template <class To, class From, void STEP(const char*, char*)>
+// Two registers at a time; the tail goes through a padded buffer, so that the result does not depend on an element's position.
+template <class To, class From, void STEP(To*, const From*)>
 void half_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
   if (scalars & 1) return cast_loop<To, From, false, false>(out, a, nullptr, nullptr, n, scalars);
-  const char* from = static_cast<const char*>(a);
-  char* to = static_cast<char*>(out);
+  constexpr int64_t step = 2 * lanes;
+  const From* from = static_cast<const From*>(a);
+  To* to = static_cast<To*>(out);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) STEP(from + i * int64_t(sizeof(From)), to + i * int64_t(sizeof(To)));
+  for (; i + step <= n; i += step) STEP(to + i, from + i);
   if (i < n) {
-    From in[lanes] = {};
-    To back[lanes];
-    __builtin_memcpy(in, from + i * int64_t(sizeof(From)), size_t(n - i) * sizeof(From));
-    STEP(reinterpret_cast<const char*>(in), reinterpret_cast<char*>(back));
-    __builtin_memcpy(to + i * int64_t(sizeof(To)), back, size_t(n - i) * sizeof(To));
+    From in[step] = {};
+    To back[step];
+    __builtin_memcpy(in, from + i, size_t(n - i) * sizeof(From));
+    STEP(back, in);
+    __builtin_memcpy(to + i, back, size_t(n - i) * sizeof(To));
   }
+}
+DLT_FN void halves_in(float* to, const float16* from) {
+  for (int k = 0; k < 2 * lanes; k += lanes) keep_floats(to + k, widened(load(from + k)));
+}
+template <class T>
+DLT_FN void halves_out(T* to, const float* from) {
+  save_both<T>(to, floats_from(from), floats_from(from + lanes));
 }
 #endif
 
@@ -127,10 +99,8 @@ void fill_casts(CopyKernels* kernels) {
 #if defined(__F16C__)
   for (int mode = 0; mode < cast_modes; ++mode) {
     kernels->casts[mode][type_float16][type_float32] = half_loop<float, float16, halves_in>;
-    kernels->casts[mode][type_float32][type_float16] = half_loop<float16, float, halves_out>;
-#if !defined(__AVX512F__)
-    kernels->casts[mode][type_float32][type_bfloat16] = half_loop<bfloat16, float, bfloats_out>;
-#endif
+    kernels->casts[mode][type_float32][type_float16] = half_loop<float16, float, halves_out<float16>>;
+    kernels->casts[mode][type_float32][type_bfloat16] = half_loop<bfloat16, float, halves_out<bfloat16>>;
   }
 #endif
 }
