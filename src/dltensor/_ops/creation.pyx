@@ -16,7 +16,7 @@ from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_devi
 from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU, read_device, read_dtype
 from .._core.views cimport Steps, write_steps
 
-from math import ceil, isfinite
+from math import ceil, floor, isfinite
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
@@ -438,7 +438,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         Number of elements.
     dtype : dtype_like, optional
         Element type. By default `get_default_dtype`, or the complex dtype of its width when an end is complex. Each
-        element is the exact value, rounded once; integers are truncated.
+        element is the exact value, rounded once; integers are rounded down.
     endpoint : bool, default True
         Whether `stop` is the last element.
 
@@ -480,12 +480,11 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     steps = max(num - 1, 1) if endpoint else num
     finite = all([_is_finite(part) for end in (start, stop) for part in _parts(end)])
+    if finite and not imaginary and dtype.name.startswith(("int", "uint")):
+        _write_floors(result, _exact(start), _exact(stop), num, steps)
+        return move_for("linspace", result, device)
     first = last = full_for("linspace", (), start, dtype)
-    if num > 1 and not endpoint and finite and not imaginary and dtype.name.startswith(("int", "uint")):
-        # One step before `stop`, which itself may be out of range.
-        start, stop = _exact(start), _exact(stop)
-        full_for("linspace", (), int(start + (stop - start) * (steps - 1) / steps), dtype)
-    elif num > 1 or imaginary:
+    if num > 1 or imaginary:
         last = full_for("linspace", (), stop, dtype)
     _write_line(result, start, stop, steps, finite)
     if dtype.bits >= 8:  # the sign of 0, and what is not finite
@@ -504,6 +503,22 @@ def _write_line(result, start, stop, steps, finite):
         write_spaced(result, _parts(start), _parts(stop), steps, "linspace")
     else:
         write_spaced(result, start, stop, steps, "linspace")
+
+
+def _write_floors(result, start, stop, num, steps):
+    """Write the numbers of `_write_line` rounded down to a new tensor of integers; `start` and `stop` are fractions."""
+    for at in (0, num - 1):
+        full_for("linspace", (), floor(start + (stop - start) * at / steps), result.dtype)
+    least = floor(min(start, stop))
+    if least >= 0:
+        write_spaced(result, start, stop, steps, "linspace")
+        return
+    # Truncation rounds down what is not negative; the sum wraps.
+    numbers = result if result.dtype.bits >= 8 else empty_for("linspace", num, DTYPES["int8"])
+    write_spaced(numbers, start - least, stop - least, steps, "linspace")
+    numbers += full_for("linspace", (), least, numbers.dtype)
+    if numbers is not result:
+        result[...] = numbers
 
 
 def _parts(number):
