@@ -302,3 +302,9 @@ def test_a_product_with_a_sequence_that_is_no_operand_names_its_type(other):
         with pytest.raises((TypeError, ValueError), match=r"^multiply: ") as caught:
             call()
         assert "__index__" not in str(caught.value)
+
+
+def test_a_bool_in_the_place_of_an_axis_is_pytorchs_unbiased():
+    x = dl.asarray([[1.0, 2.0], [3.0, 6.0]])
+    assert dl.var_mean(x, True) == (dl.var(x, correction=1), 3)
+    assert dl.std_mean(x, False) == (dl.std(x), 3)

@@ -128,15 +128,20 @@ def extremes(x, dim, keepdim):
         raise ValueError(str(error).replace("; give initial", "")) from None
 
 
+def without_bias(dim, correction):
+    """Return the axis and the correction, where PyTorch takes a bool for ``unbiased`` in the place of the axis."""
+    return (None, int(dim)) if isinstance(dim, bool) else (dim, correction)
+
+
 def deviation(x, dim, correction, keepdim):
     """Return the standard deviation and the mean, as PyTorch's ``std_mean``."""
-    x = asarray(x)
+    x, (dim, correction) = asarray(x), without_bias(dim, correction)
     return reduce.std(x, dim, correction=correction, keepdims=keepdim), reduce.mean(x, dim, keepdims=keepdim)
 
 
 def variance(x, dim, correction, keepdim):
     """Return the variance and the mean, as PyTorch's ``var_mean``."""
-    x = asarray(x)
+    x, (dim, correction) = asarray(x), without_bias(dim, correction)
     return reduce.var(x, dim, correction=correction, keepdims=keepdim), reduce.mean(x, dim, keepdims=keepdim)
 
 
