@@ -36,7 +36,16 @@ def ratios_of(name, found):
     if "ns" in found:
         peers = {what: found["ns"].get(f"peer of {what}") for what, *_ in exchange.ROWS}
         return {f"exchange: {what}": peer / found["ns"][what] for what, peer in peers.items() if peer}
-    raise ValueError(f"{name}: expected the JSON of a benchmark, with 'rows' or 'ns'; got the keys {sorted(found)[:8]}")
+    if "families" in found:  # of bench_wide.py: too many rows to keep each
+        rows = {}
+        for family, line in found["families"].items():
+            for peer in (peer for peer in ("numpy", "torch") if line[peer] > 0):  # NaN: it was not there
+                rows[f"{family}: geometric mean beside {peer}"] = line[peer]
+                rows[f"{family}: share of rows at least 0.8 of {peer}"] = 1 - line[f"below 0.8 of {peer}"] / line["rows"]
+        return rows
+    raise ValueError(
+        f"{name}: expected the JSON of a benchmark, with 'rows', 'ns' or 'families'; got the keys {sorted(found)[:8]}"
+    )
 
 
 def processor():
@@ -130,12 +139,17 @@ def main():
     parser.add_argument("--dry-run", action="store_true", help="compare and record nothing")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 if a row fell")
     options = parser.parse_args()
-    rows = {}
+    rows, wide = {}, set()
     for path in options.files:
-        rows |= ratios_of(path.name, json.loads(path.read_text()))
+        found = json.loads(path.read_text())
+        rows |= ratios_of(path.name, found)
+        wide.add("families" in found)
     if not rows:
         sys.exit("record: the files have no rows")
+    if len(wide) == 2:
+        sys.exit("record: bench_wide.py has a record of its own; call record.py with its file alone")
     line = describe(rows)
+    line["processor"] += "; bench_wide" * wide.pop()
     path = file_of(line, options.results)
     before = read(path)
     worse = fallen(line, before)
