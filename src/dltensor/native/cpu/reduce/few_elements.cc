@@ -6,6 +6,7 @@
 #include "native/cpu/reduce/round_states.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
+#include "native/ops/reduce/reductions.h"
 
 namespace dlt {
 namespace {
@@ -49,7 +50,7 @@ int source_of(const ReducePass& pass) {
 }
 int float_source(const ReducePass& pass) { return pass.type == type_float32 ? source_of(pass) : -1; }
 // The loop over sums of floats. Near sums of few elements often lie between two results.
-constexpr int64_t least_of_narrow_columns = 64, least_of_narrow_rows = 128;
+constexpr int64_t least_of_narrow_columns = 64, least_of_narrow_rows = 64;
 plain_sums_t sums_of(const ReducePass& pass, const plain_sums_t* narrow, const plain_sums_t* plain, int64_t least) {
   const int source = float_source(pass);
   const bool is_narrow = pass.in_type == pass.result && pass.initial_type < 0 && pass.reduced[0].size >= least;
@@ -298,8 +299,12 @@ const char* with_initial(const ReducePass& pass, const char* a, int64_t* row_byt
 
 // The elements of a result, at most, that are few: 0 for reductions that need states.
 int64_t most_rows(const ReducePass& pass) {
-  if (pass.turns && rows_in_place(pass)) return most_in_place;
-  if (is_product(pass)) return most_of_rows;
+  const bool are_rows = pass.turns && rows_in_place(pass);
+  if (is_product(pass)) {  // of one block
+    const bool is_in_place = are_rows || (!pass.turns && in_place(pass, pass.kept[pass.kept_ndim - 1].step));
+    return is_in_place ? reductions::product_block : most_of_rows;
+  }
+  if (are_rows) return most_in_place;
   if (is_extreme(pass)) return most_elements;
   if (!is_exact_sum(pass) && !is_variance(pass) && !is_wide_variance(pass)) return 0;
   if (is_wide(pass) && pass.result != type_float64) return 0;

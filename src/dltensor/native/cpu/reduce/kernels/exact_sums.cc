@@ -324,7 +324,11 @@ void column_products(double* out, const void* a, int64_t row_bytes, int64_t rows
     const auto reduce = [&](int64_t columns) {
       for (int64_t r = 0; r < ordered; ++r)
         for (int64_t c = 0; c < columns; ++c) lane[r][c] = value(r, c);
-      for (int64_t r = ordered; r < rows; ++r)
+      int64_t r = ordered;
+      for (; r + 2 * ordered <= rows; r += 2 * ordered)  // two rows each time a lane is read and written
+        for (int64_t k = 0; k < ordered; ++k)
+          for (int64_t c = 0; c < columns; ++c) lane[k][c] = lane[k][c] * value(r + k, c) * value(r + k + ordered, c);
+      for (; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c) lane[r % ordered][c] *= value(r, c);
       for (int64_t half = ordered / 2; half > 0; half /= 2)
         for (int64_t k = 0; k < half; ++k)
