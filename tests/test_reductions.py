@@ -977,9 +977,10 @@ def test_sums_and_means_of_few_float64_are_rounded_once(n):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n", [1, 2, 7, 15, 16, 17, 31, 100, 256, 257])
+@pytest.mark.parametrize("n", [1, 2, 7, 15, 16, 17, 31, 47, 48, 100, 256, 257, 4096, 4097, 8192])
 def test_products_of_few_elements_have_the_bits_of_those_under_a_mask(n, dtype):
-    x = (np.random.default_rng(n).standard_normal((n, 53)) * 1.5).astype(dtype)
+    rng = np.random.default_rng(n)
+    x = (rng.uniform(0.97, 1.03, (n, 53)) * rng.choice([-1, 1], (n, 53))).astype(dtype)
     x[0, 1], x[-1, 2], x[0, 3] = np.inf, np.nan, 0
     everything = np.ones(x.shape, bool)
     expected = dl.prod(x, axis=0, where=everything).tobytes()
@@ -1197,3 +1198,32 @@ def test_sums_of_numbers_near_the_largest_one(dtype, length):
             assert dl.sum(a, axis=axis).tolist() == [math.copysign(math.inf, value)] * 40
             signs = dl.asarray([1, -1] * (length // 2), dtype=dtype)
             assert dl.sum(a * (signs if axis == 1 else signs[:, None]), axis=axis).tolist() == [0.0] * 40
+
+
+def narrow_numbers(rng, shape):
+    """Yield numbers of one size, of many, with one far above the others, below all normal ones, and some that cancel."""
+    normal = rng.standard_normal(shape)
+    yield rng.random(shape) * 4 - 0.8
+    yield normal * 2.0 ** rng.integers(-30, 30, shape)
+    for large in (70.0, 1e6, 1e30, -3e38, np.inf, np.nan):
+        yield np.where(np.arange(normal.size).reshape(shape) == normal.size // 2 + 3, large, normal)
+    yield rng.integers(-5, 6, shape) * 2.0**-149
+    yield normal * 1e7 - normal[:, ::-1] * 1e7 + normal * 1e-3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("length", [63, 64, 65, 100, 128, 200, 256, 257, 513, 1000])
+def test_sums_of_narrow_numbers_are_those_under_a_mask(length, dtype):
+    """A mask takes every element one by one into an exact state; without one, sums are near and their margin decides."""
+    rng = np.random.default_rng(length)
+    everything = np.ones((70, length), bool)
+    for numbers in narrow_numbers(rng, (70, length)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = dl.asarray(numbers.astype("f4")).astype(dtype)
+        columns = dl.copy(rows.T)
+        for function in (dl.sum, dl.mean):
+            wanted = function(rows, axis=1, where=everything).tobytes()
+            for count in (70, 33, 16, 7, 1):
+                short = wanted[: count * rows.itemsize]
+                assert function(rows[:count], axis=1).tobytes() == short
+                assert function(columns[:, :count], axis=0).tobytes() == short

@@ -2,6 +2,7 @@
 // Sums that are near enough for a result of their own dtype: some elements at a time in float32, and those sums in float64.
 // bfloat16: float32 has 16 bits more; registers hold every second element, so that none is moved. float32: beside a large number, as
 // biased_lanes.h does it for float64.
+#include "native/cpu/reduce/kernels/narrow_floats.h"
 #include "native/cpu/reduce/kernels/rounded_lanes.h"
 
 namespace dlt::DLT_LEVEL {
@@ -56,15 +57,12 @@ struct Pair {
     odd += Singles(bits & 0xffff0000u);
   }
 };
-DLT_FN V widened_half(Singles x, bool upper) {
-  float all[singles];
-  __builtin_memcpy(all, &x, sizeof x);
-  return load(all + (upper ? lanes : 0));
+DLT_FN Floats wide(Singles x) { return floats_of(Span::U(x)); }
+DLT_FN V total(Singles x) {
+  const Floats all = wide(x);
+  return all.low + all.high;
 }
-DLT_FN V total(const Pair& sums) {
-  return (widened_half(sums.even, false) + widened_half(sums.even, true)) +
-         (widened_half(sums.odd, false) + widened_half(sums.odd, true));
-}
+DLT_FN V total(const Pair& sums) { return total(sums.even) + total(sums.odd); }
 // sums[r] = the sum of the lanes of of_row(r).
 template <class OfRow>
 DLT_FN void sum_rows(double* sums, int64_t rows, OfRow of_row) {
@@ -119,9 +117,9 @@ double bfloat16_columns(double* sums, const void* a, int64_t row_bytes, int64_t 
       }
       double last[halves];
       for (int half = 0; half < 2; ++half) {
-        const Singles part = merged(pair.even, pair.odd, half, order);
-        save(last + half * singles, widened_half(part, false));
-        save(last + half * singles + lanes, widened_half(part, true));
+        const Floats part = wide(merged(pair.even, pair.odd, half, order));
+        save(last + half * singles, part.low);
+        save(last + half * singles + lanes, part.high);
       }
       const int64_t used = n - c < halves ? n - c : halves;
       for (int64_t k = 0; k < used; ++k) sums[c + k] += last[k];
@@ -140,9 +138,9 @@ DLT_FN Singles part_of(const char* from, int64_t n) {
 }
 
 constexpr int64_t biased_steps = 16;  // additions beside the large number
-// The large number 1.5 2^k for sums of that many elements that are not far above those seen, of which the least bit is `unit`.
+// The large number for sums that are not far above those of the elements seen, of which the least bit is `unit`.
 struct SingleBias {
-  uint32_t most = 0;
+  uint32_t most = 0, kept = 0;  // the largest magnitude seen; the bits of the number that sums must keep
   Singles number{};
   double unit = 0;
   void see(Singles v) {
@@ -151,11 +149,20 @@ struct SingleBias {
       most = bits > most && bits < 0x7f800000 ? bits : most;
     }
   }
-  bool choose() {
-    const uint32_t exponent = (most >> 23) + 2 + 5, k = exponent < 60 ? 60 : exponent;
-    number = Singles{} + bits_as<float>((k << 23 | 1u << 22));
+  // 1.5 2^k, from which a lane takes `steps` numbers, as far as 2^(k - 1); or 1.5625 2^k and 2^(k - 4), so that sums of lanes too
+  // are multiples of the unit that float32 holds.
+  bool choose(int64_t steps, bool joins) {
+    const uint32_t exponent = (most >> 23) + (joins ? 6 : 3) + uint32_t(log2_above(steps)), k = exponent < 60 ? 60 : exponent;
+    number = Singles{} + bits_as<float>(k << 23 | (joins ? 9u << 19 : 1u << 22));
+    kept = joins ? 0xfff00000 : 0xff800000;
     unit = double(bits_as<float>((k - 23) << 23));
     return k < 250;
+  }
+  // Returns whether a sum has left the number, so that its last bit is another.
+  bool has_left(Words changed) const {
+    uint32_t all = 0;
+    for (int j = 0; j < singles; ++j) all |= changed[j];
+    return (all & kept) != 0;
   }
 };
 // A register of sums: multiples of the unit, and what is below it.
@@ -170,16 +177,37 @@ struct SingleSums {
     sums = sum;
   }
 };
-// Returns whether a sum has left the power of two of the large number, so that its last bit is another.
-bool has_left(Words changed) {
-  uint32_t all = 0;
-  for (int j = 0; j < singles; ++j) all |= changed[j];
-  return all >> 23 != 0;
-}
 // At most what a sum of n elements is off by: rests are half a unit, their sums as many halves as there are steps, and each addition
 // rounds by 2^-24 of that; two registers of them are added.
 double error_of(const SingleBias& bias, int64_t n) {
   return double(n + 16 * singles) * double(biased_steps) * bias.unit * 0x1p-24;
+}
+
+// Rows of few registers: those of as many rows as one has lanes end in one.
+double short_float_rows(double* sums, const SingleBias& bias, Words* changed, const char* from, int64_t row_bytes, int64_t rows,
+                        int64_t n) {
+  const Words number = Words(bias.number);
+  const int64_t steps = (n + singles - 1) / singles;
+  for (int64_t r = 0; r < rows; r += singles) {
+    Singles above[singles], below[singles];
+    const int64_t count = rows - r < singles ? rows - r : singles;
+    for (int64_t k = 0; k < singles; ++k) {  // the last row in the place of those that are missing
+      const char* const row = from + (k < count ? r + k : rows - 1) * row_bytes;
+      SingleSums local(bias);
+      int64_t c = 0;
+      for (; c + singles <= n; c += singles) local.deposit(singles_at(row + 4 * c), changed, number);
+      if (c < n) local.deposit(part_of(row + 4 * c, n - c), changed, number);
+      above[k] = local.sums - bias.number;
+      below[k] = local.rests;
+    }
+    const Floats high = wide(joined<1, singles>(above, Add())), low = wide(joined<1, singles>(below, Add()));
+    double last[singles];
+    save(last, high.low + low.low);
+    save(last + lanes, high.high + low.high);
+    __builtin_memcpy(sums + r, last, size_t(count) * 8);
+  }
+  // As error_of(); the lanes are added in as many turns as their number has bits.
+  return double(n) * double(steps + 1 + log2_above(singles)) * bias.unit * 0x1p-24;
 }
 
 double float_rows(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
@@ -187,9 +215,14 @@ double float_rows(double* sums, const void* a, int64_t row_bytes, int64_t rows, 
   SingleBias bias;
   for (const int64_t r : {int64_t(0), rows / 2, rows - 1})
     for (const int64_t c : {int64_t(0), n - singles}) bias.see(singles_at(row(r) + 4 * c));
-  if (!bias.choose()) return float_row_sums(sums, a, row_bytes, rows, n);
-  const Words number = Words(bias.number);
+  const bool is_short = n <= biased_steps * singles;
+  if (!bias.choose(is_short ? n / singles + 1 : biased_steps, is_short)) return float_row_sums(sums, a, row_bytes, rows, n);
   Words changed{};
+  if (is_short) {
+    const double error = short_float_rows(sums, bias, &changed, row(0), row_bytes, rows, n);
+    return bias.has_left(changed) ? float_row_sums(sums, a, row_bytes, rows, n) : error;
+  }
+  const Words number = Words(bias.number);
   sum_rows(sums, rows, [&](int64_t r) {
     const char* at = row(r);
     V all{};
@@ -204,59 +237,58 @@ double float_rows(double* sums, const void* a, int64_t row_bytes, int64_t rows, 
       for (; k < biased_steps && left > 0; ++k, left -= singles, at += register_bytes)
         one.deposit(left < singles ? part_of(at, left) : singles_at(at), &changed, number);
       const Singles above = (one.sums - bias.number) + (other.sums - bias.number), below = one.rests + other.rests;
-      all += (widened_half(above, false) + widened_half(above, true)) +
-             (widened_half(below, false) + widened_half(below, true));
+      all += total(above) + total(below);
     }
     return all;
   });
-  return has_left(changed) ? float_row_sums(sums, a, row_bytes, rows, n) : error_of(bias, n);
+  return bias.has_left(changed) ? float_row_sums(sums, a, row_bytes, rows, n) : error_of(bias, n);
 }
 
-// K registers of columns, `used` of the last one.
+// Adds some rows of K registers of columns; of the last one the columns before `unused` are left out.
 template <int K>
 DLT_FN void add_columns(double* sums, const SingleBias& bias, Words* changed, const char* from, int64_t row_bytes, int64_t rows,
-                        int64_t used) {
+                        int64_t n, int64_t unused) {
   const Words number = Words(bias.number);
-  V low[K], high[K];
-  for (int k = 0; k < K; ++k) low[k] = high[k] = V{};
-  for (int64_t r = 0; r < rows;) {
-    const int64_t end = r + biased_steps < rows ? r + biased_steps : rows;
-    SingleSums local[K];
-    for (int k = 0; k < K; ++k) local[k] = SingleSums(bias);
-    for (; r < end; ++r, from += row_bytes)
-      for (int k = 0; k < K; ++k) {
-        const char* const at = from + k * register_bytes;
-        local[k].deposit(k + 1 < K || used == singles ? singles_at(at) : part_of(at, used), changed, number);
-      }
-    for (int k = 0; k < K; ++k) {
-      const Singles above = local[k].sums - bias.number;
-      low[k] += widened_half(above, false) + widened_half(local[k].rests, false);
-      high[k] += widened_half(above, true) + widened_half(local[k].rests, true);
-    }
-  }
+  SingleSums local[K];
+  for (int k = 0; k < K; ++k) local[k] = SingleSums(bias);
+  for (int64_t r = 0; r < rows; ++r, from += row_bytes)
+    for (int k = 0; k < K; ++k)
+      local[k].deposit(K > 1 || n == singles ? singles_at(from + k * register_bytes) : part_of(from, n), changed, number);
   for (int k = 0; k < K; ++k) {
-    double last[singles];
-    save(last, low[k]);
-    save(last + lanes, high[k]);
-    __builtin_memcpy(sums + k * singles, last, size_t(k + 1 < K ? singles : used) * 8);
+    const Floats above = wide(local[k].sums - bias.number), below = wide(local[k].rests);
+    double* const to = sums + k * singles;
+    if (K > 1 || n - unused == singles) {
+      save(to, load(to) + (above.low + below.low));
+      save(to + lanes, load(to + lanes) + (above.high + below.high));
+    } else {
+      double last[singles];
+      save(last, above.low + below.low);
+      save(last + lanes, above.high + below.high);
+      for (int64_t c = unused; c < n; ++c) to[c] += last[c];
+    }
   }
 }
 double float_columns(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   constexpr int together = register_bytes == 64 ? 4 : 2;
-  constexpr int64_t least_rows = 512;  // fewer, each read as a whole, come faster from memory
-  if (rows < least_rows) return float_column_sums(sums, a, row_bytes, rows, n);
   const char* const from = static_cast<const char*>(a);
   SingleBias bias;
   for (const int64_t r : {int64_t(0), rows / 2, rows - 1})
     for (int64_t c = 0; c + singles <= n; c += 4 * singles) bias.see(singles_at(from + r * row_bytes + 4 * c));
-  if (!bias.choose()) return float_column_sums(sums, a, row_bytes, rows, n);
+  if (!bias.choose(biased_steps, false)) return float_column_sums(sums, a, row_bytes, rows, n);
   Words changed{};
-  int64_t c = 0;
-  for (; c + together * singles <= n; c += together * singles)
-    add_columns<together>(sums + c, bias, &changed, from + 4 * c, row_bytes, rows, singles);
-  for (; c < n; c += singles)
-    add_columns<1>(sums + c, bias, &changed, from + 4 * c, row_bytes, rows, n - c < singles ? n - c : singles);
-  return has_left(changed) ? float_column_sums(sums, a, row_bytes, rows, n) : error_of(bias, rows);
+  for (int64_t c = 0; c < n; ++c) sums[c] = 0;
+  for (int64_t r = 0; r < rows; r += biased_steps) {
+    const char* const row = from + r * row_bytes;
+    const int64_t count = rows - r < biased_steps ? rows - r : biased_steps;
+    int64_t c = 0;
+    for (; c + together * singles <= n; c += together * singles)
+      add_columns<together>(sums + c, bias, &changed, row + 4 * c, row_bytes, count, singles, 0);
+    for (; c < n; c += singles) {
+      const int64_t at = c > n - singles && n >= singles ? n - singles : c;  // whole registers, where there is one
+      add_columns<1>(sums + at, bias, &changed, row + 4 * at, row_bytes, count, n < singles ? n : singles, c - at);
+    }
+  }
+  return bias.has_left(changed) ? float_column_sums(sums, a, row_bytes, rows, n) : error_of(bias, rows);
 }
 
 // Rounds sums to float32; a bit for each that is not known.

@@ -8,34 +8,38 @@ namespace dlt::DLT_LEVEL {
 namespace {
 
 // Lanes of two registers in turns of S, the even turns of both and the odd ones.
-template <int S, bool ODD, int... I>
-DLT_FN V turns_of(V x, V y, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(x, y, (I / (2 * S) * (2 * S) + I % S + (ODD ? S : 0) + (I % (2 * S) < S ? 0 : lanes))...);
+template <int S, bool ODD, class X, int... I>
+DLT_FN X turns_of(X x, X y, std::integer_sequence<int, I...>) {
+  constexpr int count = sizeof...(I);
+  return __builtin_shufflevector(x, y, (I / (2 * S) * (2 * S) + I % S + (ODD ? S : 0) + (I % (2 * S) < S ? 0 : count))...);
 }
-template <int S, bool ODD>
-DLT_FN V turns_of(V x, V y) {
-  return turns_of<S, ODD>(x, y, std::make_integer_sequence<int, lanes>());
+template <int S, bool ODD, class X>
+DLT_FN X turns_of(X x, X y) {
+  return turns_of<S, ODD>(x, y, std::make_integer_sequence<int, int(sizeof x / sizeof x[0])>());
 }
 template <int S, bool ODD>
 DLT_FN TwoSum turns_of(const TwoSum& x, const TwoSum& y) {
   return {turns_of<S, ODD>(x.above, y.above), turns_of<S, ODD>(x.below, y.below), turns_of<S, ODD>(x.lost, y.lost)};
 }
 struct Add {
-  DLT_FN V operator()(V x, V y) const { return x + y; }
-  DLT_FN TwoSum operator()(TwoSum x, const TwoSum& y) const {
+  template <class X>
+  DLT_FN X operator()(X x, X y) const {
+    return x + y;
+  }
+  DLT_FN TwoSum operator()(TwoSum x, TwoSum y) const {
     x.merge(y);
     return x;
   }
 };
 // Lane k of the result joins the lanes of x[k]; lanes in the second half are joined to those in the first one.
-template <int S = 1, class X, class Join>
+template <int S = 1, int COUNT = lanes, class X, class Join>
 DLT_FN X joined(X* x, Join join) {
-  if constexpr (S == lanes) return x[0];
+  if constexpr (S == COUNT) return x[0];
   else {
-    each<lanes / (2 * S)>([&](int k) __attribute__((always_inline)) {
+    each<COUNT / (2 * S)>([&](int k) __attribute__((always_inline)) {
       x[k] = join(turns_of<S, false>(x[2 * k], x[2 * k + 1]), turns_of<S, true>(x[2 * k], x[2 * k + 1]));
     });
-    return joined<2 * S>(x, join);
+    return joined<2 * S, COUNT>(x, join);
   }
 }
 
