@@ -219,16 +219,22 @@ bool end_rows(uint64_t left, const double* states, int64_t capacity, double coun
   return true;
 }
 
+// Columns of float64 at a time: 64, or fewer where the last ones would not fill a register.
+constexpr int64_t most_columns = 64, least_columns = 8;
+int64_t columns_of(int64_t left) {
+  return left <= most_columns ? left : left < most_columns + least_columns ? most_columns - least_columns : most_columns;
+}
+
 // Sums or means of n columns of float64.
 template <class R>
 bool round_wide(const ReducePass& pass, const char* a, int64_t row_bytes, int64_t rows, int64_t n, R* out) {
-  constexpr int64_t block = 64;
   const double count = is_mean(pass) ? double(pass.reduced_count) : 1;
   const auto rounded_columns = pass.kernels->reduce->few.rounded_columns[is_same<R, double>::value];
-  double states[3 * block];
-  for (int64_t c = 0; c < n; c += block) {
-    const uint64_t left = rounded_columns(out + c, states, block, a + 8 * c, row_bytes, rows, smaller(block, n - c), count);
-    if (!end_rows<R>(left, states, block, count, out + c)) return false;
+  double states[3 * most_columns];
+  for (int64_t c = 0, part; c < n; c += part) {
+    part = columns_of(n - c);
+    const uint64_t left = rounded_columns(out + c, states, most_columns, a + 8 * c, row_bytes, rows, part, count);
+    if (!end_rows<R>(left, states, most_columns, count, out + c)) return false;
   }
   return true;
 }
@@ -256,14 +262,14 @@ bool reduce_dots(const ReducePass& pass, const ResultRun& where, int64_t n, void
 
 // Variances of n columns of float64; false where one is not decided.
 bool round_wide_variances(const ReducePass& pass, const char* a, int64_t row_bytes, int64_t n, double* out) {
-  constexpr int64_t block = 64;
   const FewKernels& few = pass.kernels->reduce->few;
   const double count = double(pass.reduced_count);
-  double means[block], states[3 * block];
-  for (int64_t c = 0; c < n; c += block) {
-    const int64_t part = smaller(block, n - c);
-    const uint64_t left = few.rounded_columns[1](means, states, block, a + 8 * c, row_bytes, pass.reduced_count, part, count);
-    if (!end_rows<double>(left, states, block, count, means)) return false;
+  double means[most_columns], states[3 * most_columns];
+  for (int64_t c = 0, part; c < n; c += part) {
+    part = columns_of(n - c);
+    const uint64_t left =
+        few.rounded_columns[1](means, states, most_columns, a + 8 * c, row_bytes, pass.reduced_count, part, count);
+    if (!end_rows<double>(left, states, most_columns, count, means)) return false;
     if (few.rounded_variances(out + c, means, a + 8 * c, row_bytes, pass.reduced_count, part, count - pass.correction,
                               pass.root))
       return false;

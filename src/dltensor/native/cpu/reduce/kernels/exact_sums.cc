@@ -189,6 +189,12 @@ struct Columns {
   const char* a;
   int64_t row_bytes, rows;
   DLT_FN V at(int64_t r, int k) const { return load(reinterpret_cast<const double*>(a + r * row_bytes) + k * lanes); }
+  // The columns that come next: rows lie too far apart for the processor to read ahead. Past the end too: a prefetch does not fault.
+  template <int K>
+  DLT_FN void prefetch_next(int64_t r) const {
+    const uintptr_t next = reinterpret_cast<uintptr_t>(a + r * row_bytes) + K * register_bytes;
+    for (int at = 0; at < K * register_bytes; at += 64) __builtin_prefetch(reinterpret_cast<const void*>(next + uintptr_t(at)));
+  }
 };
 // The sums of K registers of columns, by errors and errors of errors.
 template <int K>
@@ -202,8 +208,15 @@ template <bool EXACT, int K>
 DLT_FN bool sum_biased(TwoSum (&local)[K], const Bias& bias, const Columns& from) {
   const Fused by;
   BiasedLanes<K, EXACT> sums(bias);
-  for (int64_t r = 0; r < from.rows; ++r)
-    for (int k = 0; k < K; ++k) sums.deposit(k, from.at(r, k), by);
+  constexpr int64_t kept_rows = 128;  // so many are still in the first cache when their turn comes
+  const auto add = [&](bool prefetches) __attribute__((always_inline)) {
+    for (int64_t r = 0; r < from.rows; ++r) {
+      if (prefetches) from.prefetch_next<K>(r);
+      for (int k = 0; k < K; ++k) sums.deposit(k, from.at(r, k), by);
+    }
+  };
+  if (from.rows <= kept_rows) add(true);
+  else add(false);
   const V error = V{} + (EXACT ? 0.0 : rest_error(bias, from.rows));
   for (int k = 0; k < K; ++k) local[k] = {sums.above(k), sums.below(k), error};
   return !has_any(sums.unknown());
@@ -240,7 +253,7 @@ DLT_FN uint64_t rounded_pairs(double* out, const Columns& from, double count) {
 }
 template <class R, int K>
 DLT_FN uint64_t rounded_registers(R* out, const Columns& from, double count) {
-  constexpr int64_t few = 8, many = 256;  // of fewer elements many sums lie between two floats
+  constexpr int64_t few = 8, many = 128;  // of fewer elements many sums lie between two floats
   if constexpr (is_same<R, double>::value)
     if (from.rows == 2 && (count == 1 || count == 2)) return rounded_pairs<R, K>(out, from, count);
   TwoSum local[K];
@@ -266,6 +279,11 @@ uint64_t rounded_columns(void* results, double* states, int64_t capacity, const 
     unknown |= rounded_registers<R, together>(out + c, {static_cast<const char*>(a) + 8 * c, row_bytes, rows}, count) << c;
   for (; c + lanes <= n; c += lanes)
     unknown |= rounded_registers<R, 1>(out + c, {static_cast<const char*>(a) + 8 * c, row_bytes, rows}, count) << c;
+  if (c < n && n >= lanes) {  // some columns of the last register once more
+    c = n - lanes;
+    unknown |= rounded_registers<R, 1>(out + c, {static_cast<const char*>(a) + 8 * c, row_bytes, rows}, count) << c;
+    c = n;
+  }
   if (c < n) unknown |= ~uint64_t(0) >> (64 - (n - c)) << c;
   for (uint64_t left = unknown; left != 0; left &= left - 1) {
     const int k = __builtin_ctzll(left);
