@@ -41,7 +41,9 @@ def ratios_of(name, found):
         for family, line in found["families"].items():
             for peer in (peer for peer in ("numpy", "torch") if line[peer] > 0):  # NaN: it was not there
                 rows[f"{family}: geometric mean beside {peer}"] = line[peer]
-                rows[f"{family}: share of rows at least 0.8 of {peer}"] = 1 - line[f"below 0.8 of {peer}"] / line["rows"]
+                rows[f"{family}: share of rows at least 0.8 of {peer}"] = (
+                    1 - line[f"below 0.8 of {peer}"] / line["rows"]
+                )
         return rows
     raise ValueError(
         f"{name}: expected the JSON of a benchmark, with 'rows', 'ns' or 'families'; got the keys {sorted(found)[:8]}"

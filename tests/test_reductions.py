@@ -1201,7 +1201,7 @@ def test_sums_of_numbers_near_the_largest_one(dtype, length):
 
 
 def narrow_numbers(rng, shape):
-    """Yield numbers of one size, of many, with one far above the others, below all normal ones, and some that cancel."""
+    """Yield numbers of one size, of many, with one far above the others, below all normal ones, and that cancel."""
     normal = rng.standard_normal(shape)
     yield rng.random(shape) * 4 - 0.8
     yield normal * 2.0 ** rng.integers(-30, 30, shape)
@@ -1214,7 +1214,7 @@ def narrow_numbers(rng, shape):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("length", [63, 64, 65, 100, 128, 200, 256, 257, 513, 1000])
 def test_sums_of_narrow_numbers_are_those_under_a_mask(length, dtype):
-    """A mask takes every element one by one into an exact state; without one, sums are near and their margin decides."""
+    """A mask takes every element one by one into an exact state; without one, the margin of near sums decides."""
     rng = np.random.default_rng(length)
     everything = np.ones((70, length), bool)
     for numbers in narrow_numbers(rng, (70, length)):
@@ -1227,3 +1227,23 @@ def test_sums_of_narrow_numbers_are_those_under_a_mask(length, dtype):
                 short = wanted[: count * rows.itemsize]
                 assert function(rows[:count], axis=1).tobytes() == short
                 assert function(columns[:, :count], axis=0).tobytes() == short
+            cube, mask = dl.reshape(rows, (7, 10, length)), np.reshape(everything, (7, 10, length))
+            for axis in (None, (0, 2), (1, 2)):
+                assert function(cube, axis=axis).tobytes() == function(cube, axis=axis, where=mask).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 8193, 20_000])
+def test_sums_of_all_narrow_numbers_are_those_under_a_mask(size, dtype):
+    rng = np.random.default_rng(size)
+    everything = np.ones((1, size), bool)
+    for numbers in narrow_numbers(rng, (1, size)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = dl.asarray(numbers.astype("f4")).astype(dtype)
+        for function in (dl.sum, dl.mean):
+            wanted = function(x, where=everything).tobytes()
+            assert function(x).tobytes() == function(x[0][::-1]).tobytes() == wanted
+            assert (
+                function(dl.concat([x, x * 3])[:1, 1:]).tobytes()
+                == function(x[:, 1:], where=everything[:, 1:]).tobytes()
+            )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of few elements, a strip of them at once: sums, means, products, extremes and variances, without states in memory.
+// Results of few elements, a strip of them at once: sums, means, products, extremes and variances, without states in memory; and sums
+// of many floats in rows.
 #include <string.h>
 
 #include "native/cpu/reduce/reduce_pass.h"
@@ -267,8 +268,8 @@ bool round_wide_variances(const ReducePass& pass, const char* a, int64_t row_byt
   double means[most_columns], states[3 * most_columns];
   for (int64_t c = 0, part; c < n; c += part) {
     part = columns_of(n - c);
-    const uint64_t left =
-        few.rounded_columns[1](means, states, most_columns, a + 8 * c, row_bytes, pass.reduced_count, part, count);
+    const uint64_t left = few.rounded_columns[1](means, states, most_columns, a + 8 * c, row_bytes, pass.reduced_count, part,
+                                                 count);
     if (!end_rows<double>(left, states, most_columns, count, means)) return false;
     if (few.rounded_variances(out + c, means, a + 8 * c, row_bytes, pass.reduced_count, part, count - pass.correction,
                               pass.root))
@@ -434,6 +435,53 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     }
   }
   return true;
+}
+
+bool takes_near(const ReducePass& pass) {
+  if (pass.columns || pass.reduced_count == 0 || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr)
+    return false;
+  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
+  return is_exact_sum(pass) && float_source(pass) >= 0 && pass.in_type == pass.result && pass.initial_type < 0 &&
+         pass.reducer->parts == 1 && inner.step.in == pass.in_width && inner.size >= least_of_narrow_rows &&
+         pass.kernels->reduce->few.narrow_rows[float_source(pass)] != nullptr;
+}
+
+bool reduce_near(const ReducePass& pass, const ResultRun& where, void* results, Stage* stage) {
+  constexpr int64_t at_once = 64, longest = 4096;
+  const FewKernels& few = pass.kernels->reduce->few;
+  const int source = float_source(pass), axes = pass.reduced_ndim;
+  const Axis& inner = pass.reduced[axes - 1];
+  double total = 0, size = 0, error = 0;
+  int64_t added = 0;
+  const auto add = [&](const char* from, int64_t row_bytes, int64_t rows, int64_t n) {
+    const plain_sums_t loop = n >= least_of_narrow_rows ? few.narrow_rows[source] : few.row_sums[source];
+    for (int64_t r = 0; r < rows; r += at_once) {
+      double sums[at_once];
+      const int64_t count = smaller(at_once, rows - r);
+      error += double(count) * loop(sums, from + r * row_bytes, row_bytes, count, n);
+      for (int64_t k = 0; k < count; ++k) {
+        total += sums[k];
+        size += magnitude_of(sums[k]);
+      }
+    }
+    added += rows;
+  };
+  const int64_t rows = axes > 1 ? pass.reduced[axes - 2].size : 1, row_bytes = axes > 1 ? pass.reduced[axes - 2].step.in : 0;
+  const int64_t whole = inner.size / longest, rest = inner.size % longest, outer = pass.reduced_count / (inner.size * rows);
+  for (int64_t i = 0; i < outer && error < 0x1p900; ++i) {
+    const char* const from = pass.in + (axes > 2 ? where.at + place_of(pass.reduced, axes - 2, i) : where.at).in;
+    if (whole == 0 || inner.size == longest) {
+      add(from, row_bytes, rows, inner.size);
+      continue;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const char* const row = from + r * row_bytes;
+      add(row, longest * pass.in_width, whole, longest);
+      if (rest > 0) add(row + whole * longest * pass.in_width, 0, 1, rest);
+    }
+  }
+  const double rounding = double(added + 2) * size * 0x1p-53;
+  return error < 0x1p900 && end_plain(pass, where, &total, 1, error + rounding, stage, static_cast<char*>(results));
 }
 
 }  // namespace dlt

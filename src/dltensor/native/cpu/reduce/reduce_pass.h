@@ -127,6 +127,9 @@ const char* turned(const ReducePass& pass, const Place& from, const Place& row, 
 // tell how one is rounded.
 bool takes_few(const ReducePass& pass);
 bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void* results, Stage* stage);
+// One result that is the sum of floats in rows: the same.
+bool takes_near(const ReducePass& pass);
+bool reduce_near(const ReducePass& pass, const ResultRun& where, void* results, Stage* stage);
 inline constexpr int64_t strip_columns = 1024;  // the results that are reduced together, at most
 inline constexpr int64_t least_each = 32;  // shorter rows are transposed
 // Returns whether the rows of results, of at least so many elements, are reduced in place, without a transposed copy.

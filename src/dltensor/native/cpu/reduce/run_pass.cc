@@ -252,11 +252,12 @@ void run_task(void* context, int64_t number) {
   const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
   if (takes_runs(pass)) return reduce_runs(pass, first, last, &stage);
   alignas(64) char results[strip_columns * 16];
-  bool few = takes_few(pass);
+  bool few = takes_few(pass), near = takes_near(pass);
   for (int64_t k = first; k < last; ++k) {
     const Unit unit = unit_of(work, k);
     few = few && reduce_few(pass, unit.where, unit.n, results, &stage);
-    if (few) {
+    near = near && reduce_near(pass, unit.where, results, &stage);
+    if (few || near) {
       write_unit(pass, unit, results, &stage);
       continue;
     }
