@@ -5,6 +5,7 @@
 
 #include "native/cpu/runtime/engine_table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <atomic>
@@ -163,6 +164,64 @@ struct Batches {
   int64_t c_step(int d) const { return c->strides[d] * first.width; }
 };
 
+// Up to so many numbers and bytes of a matrix with its operands, and from so many matrices on, they are multiplied side by side: a
+// call of the other kernel for each costs more than these moves.
+constexpr int64_t most_side_by_side = 128, most_side_bytes = 768, least_side_by_side = 16;
+
+// Writes the elements of `count` matrices, `step` bytes apart, to runs, and sets their strides to those of the runs.
+void spread(Matrix* m, int64_t step, int64_t parts, int64_t width, int64_t count, char* runs) {
+  const bool in_columns = abs(m->row) < abs(m->column);
+  int64_t inner = in_columns ? m->rows : m->columns, outer = in_columns ? m->columns : m->rows;
+  const int64_t inner_step = in_columns ? m->row : m->column, outer_step = in_columns ? m->column : m->row;
+  const int64_t inner_run = parts * lane_bytes, outer_run = inner * inner_run;
+  int64_t n = parts, by = width;  // numbers that are moved at once
+  const auto join = [&](int64_t* extent, int64_t next) {
+    if (n != 1 && next != n * by) return;
+    if (n == 1) by = next;
+    n *= *extent;
+    *extent = 1;
+  };
+  join(&inner, inner_step);
+  if (inner == 1) join(&outer, outer_step);
+  const move_t move = kernels().copy->moves[width_index(width)];
+  char* to = runs;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t j = 0; j < inner; ++j, to += n * lane_bytes)
+      move(to, lane_bytes, width, m->data + i * outer_step + j * inner_step, by, step, n, count);
+  if (const int64_t bytes = count * width, rest = bytes % 64; rest != 0)  // numbers of no matrix, which are not slow to multiply
+    for (char* run = runs; run < to; run += lane_bytes) memset(run + bytes, 0, size_t(64 - rest));
+  *m = {runs, m->rows, m->columns, in_columns ? inner_run : outer_run, in_columns ? outer_run : inner_run};
+}
+
+bool multiply_side_by_side(const StackProduct& s, const Product& p) {
+  const int64_t parts = type_table[p.type].dtype.code == kDLComplex ? 2 : 1, width = p.width / parts;
+  const int64_t size_a = s.rows * s.depth * parts, size_b = s.depth * s.columns * parts, size_c = s.rows * s.columns * parts;
+  const int64_t numbers = size_a + size_b + size_c;
+  if (s.count < least_side_by_side || numbers > most_side_by_side || numbers * width > most_side_bytes) return false;
+  alignas(64) char runs[most_side_by_side * lane_bytes];
+  const move_t move = kernels().copy->moves[width_index(width)];
+  StackProduct t = s;
+  for (int64_t first = 0; first < s.count; first += t.count) {
+    t.count = smaller(lane_bytes / width, s.count - first);
+    Matrix a{const_cast<char*>(s.a) + first * s.a_step, s.rows, s.depth, s.a_row, s.a_column};
+    Matrix b{const_cast<char*>(s.b) + first * s.b_step, s.depth, s.columns, s.b_row, s.b_column};
+    spread(&a, s.a_step, parts, width, t.count, runs);
+    spread(&b, s.b_step, parts, width, t.count, runs + size_a * lane_bytes);
+    char* const sums = runs + (size_a + size_b) * lane_bytes;
+    const bool is_joined = s.c_row == s.columns * p.width || s.rows == 1;
+    const int64_t rows = is_joined ? 1 : s.rows, n = size_c / rows;
+    kernels().linalg->lane_products[p.type]({sums, a.data, b.data, 0, 0, 0, s.columns * parts * lane_bytes, a.row, a.column, b.row,
+                                             b.column, s.rows, s.columns, s.depth, t.count});
+    for (int64_t r = 0; r < rows; ++r) {
+      char* const to = s.c + first * s.c_step + r * s.c_row;
+      const char* const from = sums + r * n * lane_bytes;
+      if (n == 1) move(to, 0, s.c_step, from, 0, width, 1, t.count);
+      else move(to, s.c_step, width, from, width, lane_bytes, t.count, n);
+    }
+  }
+  return true;
+}
+
 void multiply_batch(void* context, int64_t index) {
   auto& batches = *static_cast<Batches*>(context);
   Product p = batches.first;
@@ -182,9 +241,9 @@ void multiply_batch(void* context, int64_t index) {
     return;
   }
   const int last = batches.dims - 1;
-  kernels().linalg->stack_products[p.type]({p.c.data, p.a.data, p.b.data, batches.c_step(last), batches.a_step(last),
-                                            batches.b_step(last), p.c.row, p.a.row, p.a.column, p.b.row, p.b.column, p.c.rows,
-                                            p.c.columns, p.a.columns, count});
+  const StackProduct stack{p.c.data, p.a.data, p.b.data, batches.c_step(last), batches.a_step(last), batches.b_step(last),
+                           p.c.row, p.a.row, p.a.column, p.b.row, p.b.column, p.c.rows, p.c.columns, p.a.columns, count};
+  if (!multiply_side_by_side(stack, p)) kernels().linalg->stack_products[p.type](stack);
 }
 
 // Batches that share b, and whose rows follow one another, become rows of one product, as long as no other order of terms is

@@ -24,6 +24,12 @@ struct StackProduct {
 typedef void (*stack_product_t)(const StackProduct& stack);
 inline constexpr int64_t most_stacked = 256;
 
+// The same for matrices side by side: an element of all of them, or a part of a complex one, is a run of lane_bytes, the parts of an
+// element follow each other, and strides are from run to run. Rows of c are contiguous. Numbers past those of `count` matrices, up to
+// a whole register, are read and written. The steps are not used.
+inline constexpr int64_t lane_bytes = 256;
+typedef stack_product_t lane_product_t;
+
 // c (rows x columns) += a @ b for few rows and columns, of chains of chain_depth terms, which are added in order; several of them
 // are computed side by side. With `chain_step`, each chain is written to c by itself, so many bytes after the one before.
 inline constexpr int64_t chain_depth = 512;
@@ -109,6 +115,7 @@ struct ByteProducts {
 struct LinalgKernels {
   product_t products[type_count];
   stack_product_t stack_products[type_count];
+  lane_product_t lane_products[type_count];
   chains_t chains[type_count];  // of floats and complex numbers
   vector_product_t vector_products[type_count];
   narrow_product_t narrow_products[type_count];  // null: of other dtypes, and where the processor lacks instructions

@@ -213,6 +213,33 @@ void stack_product(const StackProduct& s) {
   }
 }
 
+// Each lane has the chains of one matrix.
+template <class T, int P>
+void lane_product(const StackProduct& s) {
+  using V = typename pack<T>::type;
+  for (int64_t lane = 0; lane < s.count * int64_t(sizeof(T)); lane += register_bytes)
+    for (int64_t r = 0; r < s.rows; ++r)
+      for (int64_t j = 0; j < s.columns; ++j) {
+        const char *a = s.a + r * s.a_row + lane, *b = s.b + j * s.b_column + lane;
+        V sums[P][P]{};
+#pragma GCC unroll 1
+        for (int64_t k = 0; k < s.depth; ++k, a += s.a_column, b += s.b_row)
+#pragma GCC unroll 2
+          for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+            for (int q = 0; q < P; ++q)
+              sums[p][q] = sums[p][q] + load<T>(a + p * lane_bytes) * load<T>(b + q * lane_bytes);
+        char* const c = s.c + r * s.c_row + j * P * lane_bytes + lane;
+        const auto save = [c](int part, V v) { *reinterpret_cast<typename pack<T>::loose*>(c + part * lane_bytes) = v; };
+        if constexpr (P == 1) {
+          save(0, sums[0][0]);
+        } else {
+          save(0, sums[0][0] - sums[1][1]);
+          save(1, sums[0][1] + sums[1][0]);
+        }
+      }
+}
+
 // ---- few rows and columns of a great depth, whose sums would wait for each other: H chains at once
 
 template <class T, int P, int R, int H, bool PART>
@@ -307,6 +334,7 @@ template <class T, int P = 1>
 void fill(LinalgKernels* kernels, int type) {
   kernels->products[type] = product<T, P>;
   kernels->stack_products[type] = stack_product<T, P>;
+  kernels->lane_products[type] = lane_product<T, P>;
   if constexpr (!std::is_integral_v<T>) kernels->chains[type] = chains<T, P>;
 }
 
