@@ -14,7 +14,7 @@ DTYPES = (
 )
 # Beside the bounds of registers, of terms that take another order, of strips of columns and of blocks of terms.
 DEPTHS = (0, 1, 8, 9, 15, 16, 17, 33, 64, 65, 130, 4096, 4097, 8200)
-UNEVEN = [(1, 9), (3, 70), (70, 64), (515, 31), (2, 4097), (1, 9001), (37, 5000), (1, 600000), (700, 900)]
+UNEVEN = [(1, 9), (3, 70), (70, 64), (515, 31), (2, 4097), (1, 9001), (37, 5000), (1, 600000), (700, 900), (2101, 101)]
 EXTENTS = (0, 1, 2, 3, 7, 8, 17, 70, 300)
 
 

@@ -8,6 +8,7 @@
 #endif
 #include <string.h>
 
+#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -181,9 +182,17 @@ constexpr int most_columns = 4;        // that one pass over a set of partial su
 // Sums of integers have the same bits in any order.
 template <class T, int P>
 constexpr int column_sums = std::is_integral_v<T> ? 1 : partial_sums<T, P>;
-// The strip of a column that is computed at a time: its partial sums stay in L1.
-template <class T, int P>
-constexpr int64_t strip_bytes = column_sums<T, P> == 1 || column_sums<T, P> * P > 8 ? 1024 : 2048;
+// The strip of a column that is computed at a time: long enough for the processor to fetch rows of the strip by itself, while the
+// sums of all levels stay in L1.
+constexpr int64_t strip_bytes = 4096;
+
+// Columns that are added next.
+struct Next {
+  const char* m;
+  int64_t step, count;
+
+  DLT_FN const char* at(int64_t k) const { return m + (k < count ? k : count - 1) * step; }
+};
 
 // An element of the vector in all lanes; of a complex one the two orders of its parts.
 template <class T, int P>
@@ -200,45 +209,38 @@ DLT_FN void spread(typename pack<T>::type* x, const char* v) {
 }
 
 // Adds K columns, `step` bytes apart, times elements of the vector, `v_step` bytes apart, to one partial sum of each of n
-// numbers; FRESH: there are none yet. The columns `ahead` bytes after them are prefetched: strips are too short for the
-// processor to do it.
+// numbers; FRESH: there are none yet. Those that are added next are prefetched: columns are not in the order of memory.
 template <class T, int P, int K, bool FRESH>
-void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t v_step, int64_t n, int64_t ahead) {
+void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t v_step, int64_t n, const Next& next) {
   using V = typename pack<T>::type;
   constexpr int lanes = pack<T>::lanes;
+  const char* const ahead[most_columns] = {next.at(0), next.at(1), next.at(2), next.at(3)};
   V x[K][P];
 #pragma GCC unroll 4
   for (int k = 0; k < K; ++k) spread<T, P>(x[k], v + k * v_step);
   int64_t i = 0;
-#pragma GCC unroll 2
-  for (; i + lanes <= n; i += lanes) {
+  const auto add = [&](auto is_part) __attribute__((always_inline)) {
+    constexpr bool PART = decltype(is_part)::value;
+    const int part = PART ? int(n - i) : lanes;
     const char* const from = m + i * int64_t(sizeof(T));
     char* const to = sums + i * int64_t(sizeof(T));
     V s[P];
 #pragma GCC unroll 2
-    for (int p = 0; p < P; ++p) s[p] = FRESH ? V{} : load<T>(to + p * strip_bytes<T, P>);
+    for (int p = 0; p < P; ++p) s[p] = FRESH ? V{} : load<T>(to + p * strip_bytes);
+#pragma GCC unroll 4
+    for (int k = 0; k < most_columns; ++k) __builtin_prefetch(ahead[k] + i * int64_t(sizeof(T)));
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
-      __builtin_prefetch(from + k * step + ahead);
-      const V y = load<T>(from + k * step);
+      const V y = PART ? load_part<T>(from + k * step, part) : load<T>(from + k * step);
 #pragma GCC unroll 2
       for (int p = 0; p < P; ++p) s[p] = s[p] + y * x[k][p];
     }
 #pragma GCC unroll 2
-    for (int p = 0; p < P; ++p) *reinterpret_cast<typename pack<T>::loose*>(to + p * strip_bytes<T, P>) = s[p];
-  }
-#pragma GCC unroll 1
-  for (; i < n; ++i)
+    for (int p = 0; p < P; ++p) *reinterpret_cast<typename pack<T>::loose*>(to + p * strip_bytes) = s[p];
+  };
 #pragma GCC unroll 2
-    for (int p = 0; p < P; ++p) {
-      T s = FRESH ? T{} : read_at<T>(sums + p * strip_bytes<T, P>, i);
-#pragma GCC unroll 4
-      for (int k = 0; k < K; ++k) {
-        const T x_here = read_at<T>(v + k * v_step, P == 1 ? 0 : (i ^ p) & 1);
-        s = T(s + times(read_at<T>(m + k * step, i), x_here));
-      }
-      write_at(sums + p * strip_bytes<T, P>, i, s);
-    }
+  for (; i + lanes <= n; i += lanes) add(std::false_type());
+  if (i < n) add(std::true_type());
 }
 
 template <class T>
@@ -298,7 +300,8 @@ void short_columns(char* c, const char* m, int64_t column, const char* v, int64_
   }
 }
 
-constexpr int64_t most_short_depth = 64;
+template <int P>
+constexpr int64_t most_short_depth = P == 1 ? 100 : 64;
 
 // The last register of the result overlaps the one before it: its sums have the same bits.
 template <class T, int P>
@@ -313,38 +316,68 @@ void all_short_columns(char* c, const char* m, int64_t column, const char* v, in
   }
 }
 
+// Columns of n numbers, whose partial sums are computed one after the other.
+template <class T, int P>
+struct Columns {
+  static constexpr int64_t sets = column_sums<T, P>;
+  const char* m;
+  int64_t column;
+  const char* v;
+  int64_t n, depth;
+
+  int64_t count_from(int64_t k) const {
+    const int64_t left = (depth - k + sets - 1) / sets;
+    return left < most_columns ? left : most_columns;
+  }
+  // Terms `first`, first + sets, ... in order; `then`: the first of the partial sum that is computed next.
+  void add_set(char* sums, int64_t first, int64_t then) const {
+    for (int64_t k = first; k < depth;) {
+      const int64_t count = count_from(k), next = k + count * sets < depth ? k + count * sets : then;
+      const auto add = [&](auto terms) {
+        constexpr int K = decltype(terms)::value;
+        constexpr int64_t width = P * sizeof(T);
+        const Next ahead{m + next * column, sets * column, count_from(next)};
+        const auto loop = k == first ? add_columns<T, P, K, true> : add_columns<T, P, K, false>;
+        loop(sums, m + k * column, sets * column, v + k * width, sets * width, n, ahead);
+      };
+      if (count == 4) add(std::integral_constant<int, 4>());
+      else if (count == 3) add(std::integral_constant<int, 3>());
+      else if (count == 2) add(std::integral_constant<int, 2>());
+      else add(std::integral_constant<int, 1>());
+      k += count * sets;
+    }
+  }
+  // The sum of the partial sums first, first + Step, ..., the upper half of them added to the lower half.
+  template <int Step>
+  void sum(char* sums, int64_t first, int64_t then) const {
+    if constexpr (Step < sets) {
+      const bool is_pair = first + Step < depth;
+      sum<2 * Step>(sums, first, is_pair ? first + Step : then);
+      if (!is_pair) return;
+      char* const other = sums + P * strip_bytes;
+      sum<2 * Step>(other, first + Step, then);
+      for (int p = 0; p < P; ++p) add_sums<T>(sums + p * strip_bytes, other + p * strip_bytes, n);
+    } else {
+      add_set(sums, first, then);
+    }
+  }
+};
+
 template <class T, int P>
 void all_columns(char* c, const char* m, int64_t column, const char* v, int64_t c_step, int64_t rows, int64_t depth) {
-  constexpr int64_t width = P * sizeof(T), strip = strip_bytes<T, P> / width;
-  constexpr int64_t sets = column_sums<T, P>;
+  constexpr int64_t width = P * sizeof(T), strip = strip_bytes / width;
+  constexpr uint64_t sets = column_sums<T, P>;
   if constexpr (sets > 1)
-    if (depth <= most_short_depth && rows >= pack<T>::lanes / P)
+    if (depth <= most_short_depth<P> && rows >= pack<T>::lanes / P)
       return all_short_columns<T, P>(c, m, column, v, c_step, rows, depth);
-  alignas(64) char sums[sets * P * strip_bytes<T, P>];
-  const auto set = [&](int64_t j) { return sums + j * P * strip_bytes<T, P>; };
-  for (int64_t first = 0; first < rows; first += strip, m += strip_bytes<T, P>, c += strip * c_step) {
-    const int64_t here = rows - first < strip ? rows - first : strip, n = here * P;
-    for (int64_t k = 0; k < depth; k += most_columns * sets)
-      for (int64_t j = 0; j < sets && k + j < depth; ++j) {
-        const char *const from = m + (k + j) * column, *const x = v + (k + j) * width;
-        const int64_t count = (depth - k - j + sets - 1) / sets;
-        if (count >= most_columns && k > 0)
-          add_columns<T, P, most_columns, false>(set(j), from, sets * column, x, sets * width, n, column);
-        else if (count >= most_columns)
-          add_columns<T, P, most_columns, true>(set(j), from, sets * column, x, sets * width, n, column);
-        else
-          for (int64_t i = 0; i < count; ++i) {
-            if (k + i > 0) add_columns<T, P, 1, false>(set(j), from + i * sets * column, 0, x + i * sets * width, 0, n, column);
-            else add_columns<T, P, 1, true>(set(j), from, 0, x, 0, n, column);
-          }
-      }
-    for (int64_t half = sets / 2; half > 0; half /= 2)
-      for (int64_t j = 0; j < half && j + half < depth; ++j)
-        for (int p = 0; p < P; ++p) add_sums<T>(set(j) + p * strip_bytes<T, P>, set(j + half) + p * strip_bytes<T, P>, n);
+  alignas(64) char sums[std::bit_width(sets) * P * strip_bytes];
+  for (int64_t first = 0; first < rows; first += strip, m += strip_bytes, c += strip * c_step) {
+    const int64_t here = rows - first < strip ? rows - first : strip;
+    Columns<T, P>{m, column, v, here * P, depth}.template sum<1>(sums, 0, 0);
     for (int64_t i = 0; i < here; ++i) {
       T all[P][P];
       for (int p = 0; p < P; ++p)
-        for (int q = 0; q < P; ++q) all[p][q] = read_at<T>(sums + p * strip_bytes<T, P>, i * P + q);
+        for (int q = 0; q < P; ++q) all[p][q] = read_at<T>(sums + p * strip_bytes, i * P + q);
       store<T, P>(c + i * c_step, all);
     }
   }
