@@ -94,7 +94,7 @@ int64_t rows_of_piece(const Pieces& all, int64_t threads) {
   const int64_t bytes = all.in_columns && (all.packs_m || all.narrow != nullptr) ? 4 * piece_bytes : piece_bytes;
   const int64_t by_size = ceil_divide(bytes, depth * width),
                 by_threads = ceil_divide(all.m.rows, (all.in_columns ? 2 : 4) * threads);
-  const int64_t strip = all.in_columns && (all.narrow != nullptr || !all.packs_m) ? 32 * unit
+  const int64_t strip = all.in_columns && (all.narrow != nullptr || !all.packs_m) ? 64 * unit
                                                                                   : unit;  // narrower ones are slower
   const int64_t rows = by_size > strip ? by_size : strip;
   return ceil_divide(smaller(rows, by_threads), unit) * unit;
