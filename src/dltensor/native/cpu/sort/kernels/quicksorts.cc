@@ -162,7 +162,7 @@ template <class K>
 bool count_values(loose_t<K>* out, const loose_t<K>* in, int64_t n, const Sample<K>& sample, const SignedKeys<K>& form) {
   using L = Lanes<K>;
   using V = typename L::value;
-  K keys[most_counted];
+  K keys[most_counted]{};  // GCC does not see that the sample has one
   int distinct = 0;
   for (int64_t i = 0; i < sample.count; ++i) {
     if (i > 0 && sample.keys[i] == sample.keys[i - 1]) continue;
