@@ -152,6 +152,8 @@ def test_a_transposed_operand_is_read_in_squares_or_along_its_cache_lines():
     assert (copy.tile_rows, copy.tile_columns) == (64, 64)
     long = choose(1000, 1000, 1, operand(1, 1000), operand(1000, 1), moves=True, transposed=True)
     assert (long.tile_rows, long.tile_columns) == (256, 16)  # one cache line of float32 in the output
+    few = choose(4, 10000, 1, operand(1, 10000), operand(4, 1), moves=True, transposed=True)
+    assert (few.tile_rows, few.tile_columns) == (4, 1024)
     add = choose(n, n, 1, out, out, turned, transposed=True)
     assert add.tile_rows == 16
     assert add.clashing

@@ -23,7 +23,8 @@ constexpr int64_t share_from = int64_t(1) << 20;  // bytes of all operands from 
 constexpr int64_t chunk_bytes = 64 << 10;
 // A streamed output waits: after each chunk the stores in flight are waited for, which takes 0.3 us.
 constexpr int64_t least_streamed_chunk = 256 << 10, most_streamed_chunk = 2 << 20;
-constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles are faster
+// Bytes and rows of a transposed plane from which long tiles are faster; fewer rows than a square's are as one tile.
+constexpr int64_t long_from = 64 << 10, least_long_rows = 9;
 
 bool has_move_kernel(int64_t width) { return width > 0 && width <= 16 && (width & (width - 1)) == 0; }
 
@@ -117,7 +118,8 @@ struct Chooser {
     }
     const int64_t fits = larger(buffer_bytes / width, 1);
     if (!p.transposed) run_tiles(run_length(staged, fits));
-    else if (straight && !t.clashing && (width == 4 || width == 8) && p.rows * p.columns * width >= long_from)
+    else if (straight && !t.clashing && (width == 4 || width == 8) && p.rows >= least_long_rows &&
+             p.rows * p.columns * width >= long_from)
       long_tiles(width);
     else if (!p.moves && narrowest < cache_line && p.rows >= cache_line && p.columns >= cache_line)
       wide_tiles(smaller(square_elements, fits), narrowest);
