@@ -29,6 +29,8 @@ TARGETS = {
     "in rows with gaps": lambda make, rows, columns: make(rows, columns + 2)[:, 1:-1],
     "in columns": lambda make, rows, columns: make(columns, rows).T,
     "in every second column": lambda make, rows, columns: make(rows, 2 * columns)[:, ::2],
+    "in every third column": lambda make, rows, columns: make(rows, 3 * columns)[:, ::3],
+    "in every fourth column": lambda make, rows, columns: make(rows, 4 * columns)[:, 3::4],
 }
 
 

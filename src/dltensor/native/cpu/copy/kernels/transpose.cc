@@ -110,6 +110,23 @@ void join(char* to, const char* from, int64_t from_column, int64_t rows) {
     for (int k = 0; k < PLANES; ++k) out[r * PLANES + k] = in[k][r];
 }
 
+// Lines that lie a step apart from rows of contiguous elements, or of one: STEP as above.
+template <class U, int STEP>
+void spaced(char* to, int64_t to_row, const char* from, int64_t from_row, bool one, int64_t rows, int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
+    const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from + r * from_row);
+    const U first = in[0];
+    if (one) {
+#pragma GCC unroll 8
+      for (int64_t c = 0; c < columns; ++c) out[c * STEP] = first;
+      continue;
+    }
+#pragma GCC unroll 8
+    for (int64_t c = 0; c < columns; ++c) out[c * STEP] = in[c];
+  }
+}
+
 template <class U>
 void repeat(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -174,6 +191,12 @@ template <int W>
 void move(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column, int64_t rows,
           int64_t columns) {
   using U = typename unit<W>::type;
+  if (columns > 1 && (from_column == W || from_column == 0)) {
+    const bool one = from_column == 0;
+    if (to_column == 2 * W) return spaced<U, 2>(to, to_row, from, from_row, one, rows, columns);
+    if (to_column == 3 * W) return spaced<U, 3>(to, to_row, from, from_row, one, rows, columns);
+    if (to_column == 4 * W) return spaced<U, 4>(to, to_row, from, from_row, one, rows, columns);
+  }
   if (to_column != W) return any<U>(to, to_row, to_column, from, from_row, from_column, rows, columns);
   if (from_column == W) return copy_rows(to, to_row, from, from_row, rows, columns * W);
   if (from_row == W && rows > 1) {
