@@ -174,7 +174,7 @@ def test_writing_does_what_numpy_does(case, kind, how, data):
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 8, 12, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 65])
-def test_rows_of_every_width_are_taken(width):
+def test_rows_of_every_width_are_taken_and_written(width):
     array = np.random.default_rng(width).integers(0, 256, (70, width + 3), dtype="uint8")
     index = np.random.default_rng(1).integers(-70, 70, 300)
     for rows in (np.ascontiguousarray(array[:, :width]), array[:, :width], array[::2, 1 : width + 1]):
@@ -183,6 +183,12 @@ def test_rows_of_every_width_are_taken(width):
         np.testing.assert_array_equal(dl.asarray(rows)[places].numpy(), rows[places])
         np.testing.assert_array_equal(dl.repeat(rows, 3, axis=0).numpy(), np.repeat(rows, 3, 0))
         np.testing.assert_array_equal(dl.reshape(dl.asarray(rows).T, (-1,)).numpy(), rows.T.ravel())
+        order = np.argsort(rows[:, 0], kind="stable")
+        for beside in (0, 1, 32):
+            memory = dl.zeros((len(rows), width + beside), dtype="uint8")
+            memory[order, :width] = dl.asarray(rows)
+            np.testing.assert_array_equal(memory[:, :width].numpy()[order], rows)
+            assert not dl.any(memory[:, width:])
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "int64", "complex128"])

@@ -17,7 +17,7 @@ inline constexpr int cast_nearest = 1, cast_saturate = 2, cast_modes = 4;
 
 struct CopyKernels {
   loop_t casts[cast_modes][type_count][type_count];  // from, to
-  move_t moves[5];  // of elements of 1, 2, 4, 8, 16 bytes
+  move_t moves[6];  // of elements of 1, 2, 4, 8, 16, 32 bytes
   // n units of packed elements as one byte each, and back: 4 elements of 2 bits in 1 byte, 2 of 4 in 1, 4 of 6 in 3.
   void (*unpack[3])(void* codes, const void* packed, int64_t n);
   void (*pack[3])(void* packed, const void* codes, int64_t n);

@@ -82,13 +82,31 @@ void lengthen_tiles(StridedLoop* w) {
   for (int d = longest; d < last - 1; ++d) swap_dims(w, d, d + 1);
 }
 
+// Of moves: short rows that are repeated become elements: each line of the output is then written once.
+void join_repeated_rows(StridedLoop* w) {
+  const int last = w->ndim - 1;
+  if (last < 1 || any_packed(w) || w->out.strides[last] != 1 || w->in[0].strides[last] != 1 || w->in[0].strides[last - 1] != 0)
+    return;
+  const int64_t row = w->shape[last], width = row * w->out.width;
+  if (width > 32 || (width & (width - 1)) != 0) return;
+  for (Operand* o : {&w->out, &w->in[0]})
+    for (int d = 0; d < last; ++d)
+      if (o->strides[d] % row != 0) return;
+  for (Operand* o : {&w->out, &w->in[0]}) {
+    for (int d = 0; d < last; ++d) o->strides[d] /= row;
+    o->width = width;
+  }
+  w->loop_width = width;
+  --w->ndim;
+}
+
 // ---- one tile
 
 bool is_direct(const Operand& o, int64_t inner) { return o.pipeline.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
 
 void move(const Kernels& kernels, char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row,
           int64_t from_column, int64_t rows, int64_t columns, int64_t width) {
-  if (width <= 16 && (width & (width - 1)) == 0)
+  if (width <= 32 && (width & (width - 1)) == 0)
     return kernels.copy->moves[width_index(width)](to, to_row, to_column, from, from_row, from_column, rows, columns);
   for (int64_t r = 0; r < rows; ++r)  // lanes, and whatever else is as wide as no register
     for (int64_t c = 0; c < columns; ++c)
@@ -452,7 +470,10 @@ void run_strided(StridedLoop* loop_nest) noexcept {
   if (count == 0) return;
   int transposed = find_transposed(loop_nest);
   for (; transposed >= 0 && transposed < w.ndim - 2; ++transposed) swap_dims(loop_nest, transposed, transposed + 1);
-  if (transposed < 0 && w.loop == nullptr && w.real_loop == nullptr) lengthen_tiles(loop_nest);
+  if (transposed < 0 && w.loop == nullptr && w.real_loop == nullptr) {
+    join_repeated_rows(loop_nest);
+    lengthen_tiles(loop_nest);
+  }
 
   const TilingProblem problem = describe(w, transposed >= 0);
   Plan plan{&kernels(), loop_nest, problem.rows, problem.columns, choose_tiling(problem)};

@@ -27,7 +27,7 @@ constexpr int64_t long_row = 64;                    // bytes of a row that is wo
 constexpr int64_t ahead = 8;                        // rows
 constexpr int64_t long_line = 32;                   // elements of a line that is worth a call
 
-bool is_width(int64_t width) { return width > 0 && width <= 16 && (width & (width - 1)) == 0; }
+bool is_width(int64_t width) { return width > 0 && width <= 32 && (width & (width - 1)) == 0; }
 
 enum class Mode { gather, scatter, accumulate };
 
@@ -287,7 +287,7 @@ void choose_width(Indexed* x) {
 }
 
 void widen(Indexed* x) {
-  while (x->inner == 1 && x->inner_tensor[0] == 1 && x->inner_dense[0] == 1 && x->width < 16 && x->inner_shape[0] % 2 == 0) {
+  while (x->inner == 1 && x->inner_tensor[0] == 1 && x->inner_dense[0] == 1 && x->width < 32 && x->inner_shape[0] % 2 == 0) {
     int64_t odd = x->dense_step;
     for (int d = 0; d < x->outer; ++d) odd |= x->outer_tensor[d] | x->outer_dense[d];
     for (int d = 0; d < x->spread; ++d) odd |= x->spread_tensor[d];

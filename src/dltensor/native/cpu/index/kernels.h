@@ -33,11 +33,11 @@ typedef void (*positions_t)(int64_t* to, int64_t first, const uint64_t* words, i
 
 struct IndexKernels {
   check_t check;
-  gather_t gather[5];  // of elements of 1, 2, 4, 8, 16 bytes, as all that follow
-  scatter_t scatter[5];
+  gather_t gather[6];  // of elements of 1, 2, 4, 8, 16, 32 bytes
+  scatter_t scatter[6];
   add_steps_t add_steps;
   scatter_t joins[join_count][computed_types];  // to[offsets[i]] = op(to[offsets[i]], from[i * step]), one after the other
-  loop_t choose[5];  // a where the condition, of bool, is not 0, else b
+  loop_t choose[5];  // of up to 16 bytes, as all that follow: a where the condition, of bool, is not 0, else b
   pack_t pack[5];
   compress_t compress[5];
   expand_t expand[5];

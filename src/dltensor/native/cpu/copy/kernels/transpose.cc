@@ -256,7 +256,7 @@ void fill_widths(CopyKernels* kernels, std::integer_sequence<int, I...>) {
 }  // namespace
 
 void fill_moves(CopyKernels* kernels) {
-  fill_widths(kernels, std::make_integer_sequence<int, 5>());
+  fill_widths(kernels, std::make_integer_sequence<int, 6>());
   kernels->stream = stream;
   kernels->stream_end = stream_end;
 }

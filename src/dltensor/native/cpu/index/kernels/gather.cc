@@ -121,7 +121,7 @@ void fill_joins(IndexKernels* kernels, int type) {
 void fill_gather(IndexKernels* kernels) {
   kernels->check = check;
   kernels->add_steps = add_steps;
-  fill_widths<0, 1, 2, 3, 4>(kernels);
+  fill_widths<0, 1, 2, 3, 4, 5>(kernels);
 #define DLT_FILL(type, name) fill_joins<type>(kernels, type_##name);
   DLT_INTEGER_TYPES(DLT_FILL)
 #undef DLT_FILL

@@ -6,6 +6,7 @@
 namespace dlt::DLT_LEVEL {
 
 typedef uint64_t wide16 __attribute__((vector_size(16)));
+typedef uint64_t wide32 __attribute__((vector_size(32)));
 template <int W>
 struct unit;
 template <>
@@ -27,6 +28,10 @@ struct unit<8> {
 template <>
 struct unit<16> {
   using type = wide16;
+};
+template <>
+struct unit<32> {
+  using type = wide32;
 };
 
 }  // namespace dlt::DLT_LEVEL
