@@ -77,6 +77,65 @@ def test_to_small_floats_rounds_once(name, to, level):  # noqa: F811
             assert abs(Fraction(v) - Fraction(g)) == min(abs(Fraction(v) - Fraction(k)) for k in around), (v, g)
 
 
+def finite_halves(to):
+    """Return the positive numbers of a float of 16 bits, in order."""
+    return np.arange(0x7C00 if to == "float16" else 0x7F80, dtype=np.uint16).view(dtype_of(to)).astype(np.float64)
+
+
+def halfway(name, to):
+    """Return numbers halfway between two of a float of 16 bits, and those beside them."""
+    finite = finite_halves(to)
+    at = np.r_[:9, 9 : finite.size - 1 : 37, finite.size - 2]
+    middles = finite[at] + (finite[at + 1] - finite[at]) / 2
+    dtype = np.dtype(name)
+    if dtype.kind == "f":
+        x = np.concatenate([middles, np.nextafter(middles, 0), np.nextafter(middles, np.inf)])
+        return np.concatenate([x, -x, [1e300, -1e300, 1e-300, np.inf, np.nan, 0.0, -0.0]])
+    info = np.iinfo(dtype)
+    whole = {int(m) for m in np.concatenate([2.0 ** np.arange(64), middles]) if m < 2.0**64 and m == int(m)}
+    steps = (0, 1, -1, 2, 127, 128, 255, 256, -255, -256, -257)
+    near = {sign * m + s for m in whole for s in steps for sign in (1, -1)}
+    return np.array(sorted(v for v in near | {info.min, info.max} if info.min <= v <= info.max), dtype)
+
+
+@pytest.mark.parametrize("to", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["int16", "uint16", "int32", "uint32", "int64", "uint64", "float64"])
+def test_numbers_halfway_between_two_are_rounded_once(name, to, level):  # noqa: F811
+    x = halfway(name, to)
+    got = cast(x, np.empty(x.size, dtype_of(to)))
+    finite = finite_halves(to)
+    wanted = []
+    for v in numbers(x):
+        magnitude = abs(v)
+        if magnitude != magnitude:
+            wanted.append(np.nan)
+            continue
+        at = int(np.searchsorted(finite, float(magnitude) if magnitude < finite[-1] else finite[-1]))
+        around = range(max(at - 2, 0), min(at + 2, finite.size))
+        if magnitude >= finite[-1] + (finite[-1] - finite[-2]) / 2:
+            best = np.inf
+        else:
+            best = finite[min(around, key=lambda k: (abs(Fraction(magnitude) - Fraction(finite[k])), k % 2))]
+        wanted.append(math.copysign(best, v))
+    assert bits(got) == bits(np.array(wanted).astype(dtype_of(to)))
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("to", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+@pytest.mark.parametrize("nearest", [False, True])
+def test_floats_beside_the_limits_of_integers(name, to, nearest, level):  # noqa: F811
+    low, high = limits(to)
+    ends = np.array([low - 1, low - 0.5, low, high, high + 0.5, high + 1, 2.0**31, 2.0**32, -(2.0**31)], name)
+    x = np.concatenate([ends, np.nextafter(ends, ends.dtype.type(np.inf)), np.nextafter(ends, ends.dtype.type(-np.inf))])
+    x = np.concatenate([x, np.array([np.nan, -np.nan, np.inf, -np.inf, 1e-45, -0.75, 0.5, 1.5, 2.5], name)])
+    wanted = [
+        0 if v != v else max(low, min(high, v if math.isinf(v) else round(v) if nearest else int(v))) for v in numbers(x)
+    ]
+    for n in (x.size, 67, 300, 1031):
+        y, want = np.resize(x, n + 1)[1:], np.resize(np.array(wanted, to), n + 1)[1:]
+        np.testing.assert_array_equal(cast(y, np.empty(n + 1, to)[1:], nearest), want)
+
+
 @pytest.mark.parametrize("name", [n for n in TYPES if n != "complex32"])
 @pytest.mark.parametrize("to", ["float32", "float64", "bool", "complex64", "complex128"])
 def test_to_wide_types_agrees_with_numpy(name, to, level):  # noqa: F811

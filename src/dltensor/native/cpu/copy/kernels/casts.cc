@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The casts between all arithmetic dtypes.
+// The casts between all arithmetic dtypes. Those to float16 and bfloat16, and of floats to integers, are in registers where the
+// compiler's own loops are slower.
 #include "native/cpu/copy/kernels/convert.h"
 #include "native/cpu/runtime/kernels/halves.h"
+#include "native/cpu/runtime/kernels/registers.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
 
-#if defined(__F16C__)
+#if defined(__F16C__) && defined(__AVX2__)
+// ---- float16 and bfloat16
+
 // Two registers at a time; the tail goes through a padded buffer, so that the result does not depend on an element's position.
 template <class To, class From, void STEP(To*, const From*)>
 void half_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
@@ -31,49 +35,209 @@ template <class T>
 DLT_FN void halves_out(T* to, const float* from) {
   save_both<T>(to, floats_from(from), floats_from(from + lanes));
 }
-#endif
 
-#if defined(__AVX2__) && !defined(__AVX512F__)  // which packs by instructions that the compiler uses
-// Eight numbers as integers that packing to To brings into its range: those below it and, of unsigned types, NaN are the lowest
-// integer of 32 bits here.
-template <class To, bool NEAREST>
-DLT_FN __m256i words_of(const float* from) {
-  const __m256 value = _mm256_loadu_ps(from);
-  const __m256 below = _mm256_min_ps(_mm256_set1_ps(float(range<To>::highest)), value);  // the second one if that is NaN
-  const __m256i words = NEAREST ? _mm256_cvtps_epi32(below) : _mm256_cvttps_epi32(below);
-  if constexpr (!range<To>::is_signed) return words;
-  return _mm256_and_si256(words, _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_ORD_Q)));
+typedef int32_t integers __attribute__((vector_size(lanes * 4)));
+
+// Integers of at most 16 bits.
+template <class From>
+DLT_FN integers extended(const From* from) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(From) == 1) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return integers(range<From>::is_signed ? _mm512_maskz_cvtepi8_epi32(0xffff, x) : _mm512_maskz_cvtepu8_epi32(0xffff, x));
+  } else {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return integers(range<From>::is_signed ? _mm512_maskz_cvtepi16_epi32(0xffff, x) : _mm512_maskz_cvtepu16_epi32(0xffff, x));
+  }
+#else
+  if constexpr (sizeof(From) == 1) {
+    const __m128i x = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(from));
+    return integers(range<From>::is_signed ? _mm256_cvtepi8_epi32(x) : _mm256_cvtepu8_epi32(x));
+  } else {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return integers(range<From>::is_signed ? _mm256_cvtepi16_epi32(x) : _mm256_cvtepu16_epi32(x));
+  }
+#endif
 }
 
-// float32 as integers of 8 or 16 bits, clamped: 32 bytes at a time, and the rest one by one.
+// The float32 nearest to integers or, where there is none and bfloat16 is to be rounded from it, one that is odd: it and the
+// integer lie between the same two of bfloat16 and of the numbers halfway between them. float16 ends below what is not exact.
+template <class T, class From>
+DLT_FN floats odd_floats_of(const From* from) {
+  if constexpr (sizeof(From) < 4) return __builtin_convertvector(extended(from), floats);
+  else {
+    constexpr uint32_t exact = 1 << 24;
+    words x;
+    __builtin_memcpy(&x, from, sizeof x);
+    if constexpr (!is_same<T, float16>::value) {
+      const words folded = (x | ((x & 0xff) + 0xff)) & ~uint32_t(0xff);
+      x = (range<From>::is_signed ? x + exact <= 2 * exact : x <= exact) ? x : folded;
+    }
+    if constexpr (range<From>::is_signed) return __builtin_convertvector(reinterpret_cast<integers>(x), floats);
+    else return __builtin_convertvector(x, floats);
+  }
+}
+template <class T, class From>
+DLT_FN void integers_out(T* to, const From* from) {
+  save_both<T, false>(to, odd_floats_of<T>(from), odd_floats_of<T>(from + lanes));
+}
+
+#if defined(__AVX512F__)
+// Toward zero, and odd where that is not exact: eight numbers of 64 bits.
+DLT_FN __m256 odd_floats(const double* from) {
+  constexpr int toward_zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+  const __m512d value = _mm512_loadu_pd(from);
+  const __m256 cut = _mm512_maskz_cvt_roundpd_ps(0xff, value, toward_zero);
+  const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_maskz_cvtps_pd(0xff, cut), value, _CMP_NEQ_UQ);
+  const __m256i bits = _mm256_castps_si256(cut);
+  return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1)));
+}
+template <class From>
+DLT_FN __m256 odd_floats(const From* from) {
+  constexpr int toward_zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+  constexpr bool is_signed = range<From>::is_signed;
+  const __m512i value = _mm512_loadu_si512(from);
+  const __m256 cut = is_signed ? _mm512_maskz_cvt_roundepi64_ps(0xff, value, toward_zero)
+                               : _mm512_maskz_cvt_roundepu64_ps(0xff, value, toward_zero);
+  const __m512i back = is_signed ? _mm512_maskz_cvttps_epi64(0xff, cut) : _mm512_maskz_cvttps_epu64(0xff, cut);
+  const __m256i bits = _mm256_castps_si256(cut);
+  return _mm256_castsi256_ps(
+      _mm256_mask_or_epi32(bits, _mm512_cmpneq_epi64_mask(back, value), bits, _mm256_set1_epi32(1)));
+}
+template <class T, class From>
+DLT_FN void wide_out(T* to, const From* from) {
+  const auto both = [](const From* at) {
+    const __m512d low = _mm512_castpd256_pd512(_mm256_castps_pd(odd_floats(at)));
+    return floats(_mm512_maskz_insertf64x4(0xff, low, _mm256_castps_pd(odd_floats(at + 8)), 1));
+  };
+  save_both<T, is_float<From>>(to, both(from), both(from + lanes));
+}
+#endif
+
+template <class T, class From>
+void fill_half(CopyKernels* kernels, int from, int to) {
+  loop_t loop = nullptr;
+  if constexpr (is_same<From, float>::value) loop = half_loop<T, From, halves_out<T>>;
+  else if constexpr (sizeof(From) <= 4) loop = half_loop<T, From, integers_out<T, From>>;
+#if defined(__AVX512F__)
+  else loop = half_loop<T, From, wide_out<T, From>>;
+#endif
+  for (int mode = 0; mode < cast_modes && loop != nullptr; ++mode) kernels->casts[mode][from][to] = loop;
+}
+
+// ---- floats as integers
+
+// Numbers as integers that packing to To brings into its range: those below it and, of unsigned types, NaN are the lowest integer
+// of 32 bits.
+#if defined(__AVX512F__)
 template <class To, bool NEAREST>
-void packed_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
-  constexpr bool is_signed = range<To>::is_signed;
-  constexpr int64_t step = 32 / int64_t(sizeof(To));
-  const float* const from = static_cast<const float*>(a);
+DLT_FN words words_of(const float* from) {
+  const __m512 value = _mm512_loadu_ps(from);
+  const __mmask16 known = range<To>::is_signed ? _mm512_cmp_ps_mask(value, value, _CMP_ORD_Q) : __mmask16(0xffff);
+  if constexpr (sizeof(To) == 4) {  // too large for float32 to have the highest
+    const __m512i whole = NEAREST ? _mm512_maskz_cvtps_epi32(known, value) : _mm512_maskz_cvttps_epi32(known, value);
+    const __mmask16 above = _mm512_cmp_ps_mask(value, _mm512_set1_ps(0x1p31f), _CMP_GE_OQ);
+    return words(_mm512_mask_mov_epi32(whole, above, _mm512_set1_epi32(INT32_MAX)));
+  } else {
+    const __m512 below = _mm512_maskz_min_ps(0xffff, _mm512_set1_ps(float(range<To>::highest)), value);  // value if that is NaN
+    return words(NEAREST ? _mm512_maskz_cvtps_epi32(known, below) : _mm512_maskz_cvttps_epi32(known, below));
+  }
+}
+template <class To, bool NEAREST>
+DLT_FN __m256i half_of(const double* from) {
+  const __m512d value = _mm512_loadu_pd(from);
+  const __mmask8 known = range<To>::is_signed ? _mm512_cmp_pd_mask(value, value, _CMP_ORD_Q) : __mmask8(0xff);
+  const __m512d below = _mm512_maskz_min_pd(0xff, _mm512_set1_pd(double(range<To>::highest)), value);
+  return NEAREST ? _mm512_maskz_cvtpd_epi32(known, below) : _mm512_maskz_cvttpd_epi32(known, below);
+}
+template <class To, bool NEAREST>
+DLT_FN words words_of(const double* from) {
+  const __m512i low = _mm512_castsi256_si512(half_of<To, NEAREST>(from));
+  return words(_mm512_maskz_inserti64x4(0xff, low, half_of<To, NEAREST>(from + 8), 1));
+}
+template <bool SIGNED>
+DLT_FN void save_bytes(void* to, const words* x) {
+  const auto pair = [&](int k) { return _mm512_packs_epi32(__m512i(x[k]), __m512i(x[k + 1])); };
+  const __m512i packed = SIGNED ? _mm512_packs_epi16(pair(0), pair(2)) : _mm512_packus_epi16(pair(0), pair(2));
+  const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi32(0xffff, places, packed));
+}
+#else
+template <class To, bool NEAREST>
+DLT_FN words words_of(const float* from) {
+  const __m256 value = _mm256_loadu_ps(from);
+  const __m256 below = _mm256_min_ps(_mm256_set1_ps(float(range<To>::highest)), value);  // value if that is NaN
+  const __m256i whole = NEAREST ? _mm256_cvtps_epi32(below) : _mm256_cvttps_epi32(below);
+  if constexpr (!range<To>::is_signed) return words(whole);
+  return words(_mm256_and_si256(whole, _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_ORD_Q))));
+}
+template <class To, bool NEAREST>
+DLT_FN __m128i half_of(const double* from) {
+  __m256d value = _mm256_loadu_pd(from);
+  if constexpr (range<To>::is_signed) value = _mm256_and_pd(value, _mm256_cmp_pd(value, value, _CMP_ORD_Q));
+  const __m256d below = _mm256_min_pd(_mm256_set1_pd(double(range<To>::highest)), value);
+  return NEAREST ? _mm256_cvtpd_epi32(below) : _mm256_cvttpd_epi32(below);
+}
+template <class To, bool NEAREST>
+DLT_FN words words_of(const double* from) {
+  return words(_mm256_set_m128i(half_of<To, NEAREST>(from + 4), half_of<To, NEAREST>(from)));
+}
+template <bool SIGNED>
+DLT_FN void save_bytes(void* to, const words* x) {
+  const auto pair = [&](int k) { return _mm256_packs_epi32(__m256i(x[k]), __m256i(x[k + 1])); };
+  const __m256i packed = SIGNED ? _mm256_packs_epi16(pair(0), pair(2)) : _mm256_packus_epi16(pair(0), pair(2));
+  const __m256i places = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(packed, places));
+}
+#endif
+
+// A register of the result at a time, clamped, and the rest one by one.
+template <class To, class From, bool NEAREST>
+void whole_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
+  constexpr int parts = 4 / int(sizeof(To));
+  constexpr int64_t step = parts * lanes;
+  const From* const from = static_cast<const From*>(a);
   To* const to = static_cast<To*>(out);
   int64_t i = 0;
   for (; !(scalars & 1) && i + step <= n; i += step) {
-    const __m256i first = words_of<To, NEAREST>(from + i), second = words_of<To, NEAREST>(from + i + 8);
-    __m256i packed;
-    if constexpr (sizeof(To) == 2) {
-      packed = is_signed ? _mm256_packs_epi32(first, second) : _mm256_packus_epi32(first, second);
-      packed = _mm256_permute4x64_epi64(packed, 0xd8);
-    } else {
-      const __m256i third = words_of<To, NEAREST>(from + i + 16), fourth = words_of<To, NEAREST>(from + i + 24);
-      const __m256i low = _mm256_packs_epi32(first, second), high = _mm256_packs_epi32(third, fourth);
-      packed = is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
-      packed = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    }
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), packed);
+    words x[parts];
+    each<parts>([&](int k) __attribute__((always_inline)) { x[k] = words_of<To, NEAREST>(from + i + k * lanes); });
+    if constexpr (parts == 4) save_bytes<range<To>::is_signed>(to + i, x);
+    else if constexpr (parts == 2) save_halves<range<To>::is_signed>(to + i, x[0], x[1]);
+    else __builtin_memcpy(to + i, x, sizeof x);
   }
-  cast_loop<To, float, NEAREST, false>(to + i, from + i, nullptr, nullptr, n - i, scalars);
+  cast_loop<To, From, NEAREST, false>(to + i, from + i, nullptr, nullptr, n - i, scalars);
 }
 
-template <class To>
-void fill_packed(CopyKernels* kernels, int to) {
+template <class To, class From>
+void fill_whole(CopyKernels* kernels, int from, int to) {
   for (int mode = 0; mode < cast_modes; ++mode)
-    kernels->casts[mode][type_float32][to] = mode & cast_nearest ? packed_loop<To, true> : packed_loop<To, false>;
+    kernels->casts[mode][from][to] = mode & cast_nearest ? whole_loop<To, From, true> : whole_loop<To, From, false>;
+}
+template <class From>
+void fill_wholes(CopyKernels* kernels, int from) {
+  fill_whole<int8_t, From>(kernels, from, type_int8);
+  fill_whole<uint8_t, From>(kernels, from, type_uint8);
+  fill_whole<int16_t, From>(kernels, from, type_int16);
+  fill_whole<uint16_t, From>(kernels, from, type_uint16);
+#if defined(__AVX512F__)
+  fill_whole<int32_t, From>(kernels, from, type_int32);
+#else
+  if constexpr (is_same<From, double>::value) fill_whole<int32_t, From>(kernels, from, type_int32);
+#endif
+}
+
+void fill_registers(CopyKernels* kernels) {
+#define DLT_FILL(type, name)                                        \
+  fill_half<float16, type>(kernels, type_##name, type_float16); \
+  fill_half<bfloat16, type>(kernels, type_##name, type_bfloat16);
+  DLT_INTEGER_TYPES(DLT_FILL)
+  DLT_FILL(float, float32)
+  DLT_FILL(double, float64)
+#undef DLT_FILL
+  for (auto& mode : kernels->casts) mode[type_float16][type_float32] = half_loop<float, float16, halves_in>;
+  fill_wholes<float>(kernels, type_float32);
+  fill_wholes<double>(kernels, type_float64);
 }
 #endif
 
@@ -90,18 +254,8 @@ void fill_casts(CopyKernels* kernels) {
 #define DLT_FILL(name, type, code, bits, format) fill_from<type>(kernels, type_##name);
   DLT_COMPUTED_DTYPES(DLT_FILL)
 #undef DLT_FILL
-#if defined(__AVX2__) && !defined(__AVX512F__)
-  fill_packed<uint8_t>(kernels, type_uint8);
-  fill_packed<int8_t>(kernels, type_int8);
-  fill_packed<uint16_t>(kernels, type_uint16);
-  fill_packed<int16_t>(kernels, type_int16);
-#endif
-#if defined(__F16C__)
-  for (int mode = 0; mode < cast_modes; ++mode) {
-    kernels->casts[mode][type_float16][type_float32] = half_loop<float, float16, halves_in>;
-    kernels->casts[mode][type_float32][type_float16] = half_loop<float16, float, halves_out<float16>>;
-    kernels->casts[mode][type_float32][type_bfloat16] = half_loop<bfloat16, float, halves_out<bfloat16>>;
-  }
+#if defined(__F16C__) && defined(__AVX2__)
+  fill_registers(kernels);
 #endif
 }
 

@@ -27,10 +27,12 @@ DLT_FN shorts load(const void* from) {
 }
 DLT_FN void save(void* to, shorts v) { memcpy(to, &v, sizeof v); }
 
-// The bits of float32 that begin with the bfloat16 they round to; what follows in the lower half is left.
+// The bits of float32 that begin with the bfloat16 they round to; what follows in the lower half is left. `NAN_TOO`: some are NaN.
+template <bool NAN_TOO = true>
 DLT_FN words rounded_up(floats v) {
-  const words bits = reinterpret_cast<words>(v);
-  return v == v ? bits + 0x7fff + ((bits >> 16) & 1) : (bits & 0x80000000) | 0x7fc00000;
+  const words bits = reinterpret_cast<words>(v), up = bits + 0x7fff + ((bits >> 16) & 1);
+  if constexpr (!NAN_TOO) return up;
+  else return v == v ? up : (bits & 0x80000000) | 0x7fc00000;
 }
 
 #if defined(__AVX512F__)
@@ -41,9 +43,11 @@ DLT_FN shorts narrowed(floats v) {
   return reinterpret_cast<shorts>(
       _mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
-// The halves of words below 2^16 of two registers, in order.
+// Two registers of integers with a sign as ones of 16 bits, clamped, in order.
+template <bool SIGNED = false>
 DLT_FN void save_halves(void* to, words low, words high) {
-  const __m512i packed = _mm512_packus_epi32(reinterpret_cast<__m512i>(low), reinterpret_cast<__m512i>(high));
+  const __m512i first = reinterpret_cast<__m512i>(low), second = reinterpret_cast<__m512i>(high);
+  const __m512i packed = SIGNED ? _mm512_packs_epi32(first, second) : _mm512_packus_epi32(first, second);
   _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi64(0xff, _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), packed));
 }
 #else
@@ -53,20 +57,22 @@ DLT_FN floats widened(shorts v) {
 DLT_FN shorts narrowed(floats v) {
   return reinterpret_cast<shorts>(_mm256_cvtps_ph(reinterpret_cast<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+template <bool SIGNED = false>
 DLT_FN void save_halves(void* to, words low, words high) {
-  const __m256i packed = _mm256_packus_epi32(reinterpret_cast<__m256i>(low), reinterpret_cast<__m256i>(high));
+  const __m256i first = reinterpret_cast<__m256i>(low), second = reinterpret_cast<__m256i>(high);
+  const __m256i packed = SIGNED ? _mm256_packs_epi32(first, second) : _mm256_packus_epi32(first, second);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(packed, 0xd8));
 }
 #endif
 
 // Rounds and saves two registers, in order.
-template <class T>
+template <class T, bool NAN_TOO = true>
 DLT_FN void save_both(void* to, floats first, floats second) {
   if constexpr (is_same<T, float16>::value) {
     save(to, narrowed(first));
     save(static_cast<char*>(to) + sizeof(shorts), narrowed(second));
   } else {
-    save_halves(to, rounded_up(first) >> 16, rounded_up(second) >> 16);
+    save_halves(to, rounded_up<NAN_TOO>(first) >> 16, rounded_up<NAN_TOO>(second) >> 16);
   }
 }
 
