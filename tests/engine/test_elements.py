@@ -355,6 +355,27 @@ def test_division_never_traps(type_name, level):
             assert run("bitwise_right_shift", a, np.full(5, count, dtype), out=np.empty_like(a)).tolist() == want
 
 
+@pytest.mark.parametrize("type_name", ["int64", "uint64"])
+def test_quotients_by_one_number_beside_its_multiples_and_the_limit_of_products(type_name, level):
+    dtype = dtype_of(type_name)
+    low, limit = np.iinfo(dtype).min, 1 << 51
+    random = np.random.default_rng(5)
+    divisors = [2, 3, 5, 7, 10, 1000, (1 << 26) + 1, (1 << 50) - 1, limit - 1, limit, limit + 1, (1 << 62) + 3]
+    for divisor in [d * sign for d in divisors for sign in (1, -1) if d * sign >= low]:
+        magnitude = abs(divisor)
+        multiples = [magnitude * int(k) for k in random.integers(0, max(1, limit // magnitude), 200)]
+        multiples += [limit // magnitude * magnitude, 0, magnitude, limit - 1 - magnitude]
+        near = [sign * m + step for m in multiples for step in (-1, 0, 1) for sign in (1, -1)]
+        near = [v for v in near if max(low, -limit) <= v < limit] + [limit - 1, max(low, -limit)]
+        for x in (near, [*near, limit], [*near, max(low, -limit - 1)]):
+            x = np.resize(np.array(x, dtype), len(x) + 1)[1:]
+            for name in ("floor_divide", "remainder"):
+                want = getattr(np, name)(x, dtype.type(divisor))
+                np.testing.assert_array_equal(run(name, x, np.array(divisor, dtype), out=np.empty_like(x)), want)
+                own = x.copy()
+                np.testing.assert_array_equal(run(name, own, np.array(divisor, dtype), out=own), want)
+
+
 def test_overlap_is_as_if_through_a_temporary(level):
     for n in (5, 700, 5000):
         x = np.arange(n, dtype=np.int32)

@@ -155,6 +155,38 @@ void divided_pairs(void* out, const void* a, const void* b, int64_t count, bool 
   }
 }
 
+// By one of 64 bits of a magnitude from 2 on, where all are small enough, with a product in place of a high one of twice the width:
+// the quotient times the reciprocal is less than a third off, and so the integer nearest to it is floor(x / divisor) or one more.
+template <class Body, class T>
+void divided_by_small(void* out, const void* a, T divisor, int64_t count) {
+  constexpr int64_t block = 512;
+  constexpr double anchor = 0x1.8p52;  // its last place is 1: the adder rounds, and the low bits of sums are integers
+  const uint64_t anchor_bits = bits_as<uint64_t>(anchor);
+  const double sign = divisor < T(0) ? -1 : 1, magnitude = double(divisor) * sign, reciprocal = 1 / magnitude;
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t n = count - first < block ? count - first : block;
+    const char* const x = static_cast<const char*>(a) + first * int64_t(sizeof(T));
+    char* const to = static_cast<char*>(out) + first * int64_t(sizeof(T));
+    uint64_t above = 0;
+    DLT_EACH above |= bits_above(fetch<T>(x, i));
+    if (above != 0) {
+      if (divisor > T(0)) divided_by<Body, T, false>(to, x, divisor, n);
+      else if constexpr (std::is_signed_v<T>) divided_by<Body, T, true>(to, x, divisor, n);
+      continue;
+    }
+    DLT_EACH {
+      const double dividend = (bits_as<double>(uint64_t(fetch<T>(x, i)) + anchor_bits) - anchor) * sign;
+      const double sum = dividend * reciprocal + anchor, rest = dividend - (sum - anchor) * magnitude;
+      if constexpr (std::is_same_v<Body, body_floor_divide>) {
+        keep(to, i, T(bits_as<uint64_t>(sum) - anchor_bits - uint64_t(rest < 0 ? 1 : 0)));
+      } else {
+        const double remainder = (rest < 0 ? rest + magnitude : rest) * sign;
+        keep(to, i, T(bits_as<uint64_t>(remainder + anchor) - anchor_bits));
+      }
+    }
+  }
+}
+
 // From so many elements on, the multiplier is worth its own division.
 inline constexpr int64_t least_divided = 16;
 
@@ -167,6 +199,7 @@ void divided(void* out, const void* a, const void* b, const void* c, int64_t n, 
     if ((scalars & 2) == 0 && n >= least_divided) return divided_pairs<Body, T>(out, a, b, n, (scalars & 1) != 0);
   if (divisor == 0 || is_one) loop2<Body, T>(out, a, b, c, n, scalars);
   else if constexpr (sizeof(T) == 1) bytes_divided_by<Body, T>(out, a, divisor, n);
+  else if (sizeof(T) == 8 && register_bytes > 16 && bits_above(divisor) == 0) divided_by_small<Body, T>(out, a, divisor, n);
   else if (divisor > 0) divided_by<Body, T, false>(out, a, divisor, n);
   else if constexpr (std::is_signed_v<T>) divided_by<Body, T, true>(out, a, divisor, n);
 }
