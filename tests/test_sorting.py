@@ -405,6 +405,19 @@ def test_top_k_is_the_head_of_the_sorted_lines(name, pattern):
                 assert values.tobytes() == np.take_along_axis(a, head, axis).tobytes()
 
 
+@pytest.mark.parametrize("name", ["uint8", "int8", "uint16", "int16"])
+def test_selection_of_narrow_numbers_counts_more_than_they_hold(name):
+    info = np.iinfo(name)
+    for half in (200, 1_050_000):  # more than 65,535 for each lane of a register
+        a = np.repeat(np.array([info.min, info.max], name), half)
+        assert dl.median(a).item() == (info.min + info.max) / 2
+        a[half] = info.max - 1
+        assert dl.quantile(a, [0.0, 0.5, 1.0], method="higher").tolist() == [info.min, info.max - 1, info.max]
+        assert dl.top_k(a, half, mode="smallest")[1].tolist() == list(range(half))
+        values, indices = dl.top_k(a, 3)
+        assert (values.tolist(), indices.tolist()) == ([info.max] * 3, [half + 1, half + 2, half + 3])
+
+
 @pytest.mark.parametrize("name", ["uint8", "int32", "int64", "float16", "float32", "float64"])
 @pytest.mark.parametrize("pattern", ["random", "few", "sorted", "equal", "organ pipe"])
 def test_median_and_quantile_agree_with_numpy(name, pattern):

@@ -14,6 +14,8 @@ struct SortLoops {
   void (*ranks)(void* ranks, const void* keys, int64_t n);
   // Copies the keys from low to high to `out`, which may be `keys`; `below` gets the number of lower ones.
   int64_t (*between)(const void* keys, int64_t n, uint64_t low, uint64_t high, void* out, int64_t* below);
+  // The number of keys that are less than `bound`.
+  int64_t (*count_below)(const void* keys, int64_t n, uint64_t bound);
   // The place from `first` on of the first key that is not greater than `most`, or n.
   int64_t (*next_upto)(const void* keys, int64_t first, int64_t n, uint64_t most);
   // starts[i] = whether keys[i] differs from keys[i - 1], of which there is one more, or with `nans` is the greatest key; returns how many.

@@ -31,10 +31,27 @@ U* sort_sample(const SortLoops& loops, U* keys, U* spare, int64_t n) {
   return spare;
 }
 
+// Of narrow keys: the greatest one that no more than k are below, found bit by bit.
+template <class U>
+U select_bits(const SortLoops& loops, const U* keys, int64_t n, int64_t k, U* next) {
+  U found = 0;
+  for (U bit = U(U(~U(0)) / 2 + 1); bit != 0; bit = U(bit >> 1))
+    if (loops.count_below(keys, n, found | bit) <= k) found |= bit;
+  if (next == nullptr || k + 1 == n) return found;
+  *next = found;
+  if (found != U(~U(0)) && loops.count_below(keys, n, found + 1) <= k + 1) {
+    *next = U(~U(0));
+    for (int64_t i = 0; i < n; ++i)
+      if (keys[i] > found && keys[i] < *next) *next = keys[i];
+  }
+  return found;
+}
+
 // The key at place k of the order of n, and where `next` is not null the one after it, if k is not the last place.
 // `spare` has room for n.
 template <class U>
 U select_key(const SortLoops& loops, const U* keys, int64_t n, int64_t k, U* spare, U* next) {
+  if constexpr (sizeof(U) <= 2) return select_bits(loops, keys, n, k, next);
   const U* const all = keys;
   const int64_t size = n, place_in_all = k;
   U low = 0, high = U(~U(0)), taken[2][few], found = 0;
@@ -153,9 +170,7 @@ void top_line(const void* context, const Line& line) {
     U *keys = reinterpret_cast<U*>(pairs + 2 * task.k), *spare = keys + task.n + 1;
     task.loops->keys(keys, line.in, task.n, task.form);
     const U last = select_key<U>(*task.loops, keys, task.n, task.k - 1, spare, nullptr);
-    int64_t below = 0, found = 0;
-    task.loops->between(keys, task.n, last, last, spare, &below);
-    int64_t equals = task.k - below;
+    int64_t found = 0, equals = task.k - task.loops->count_below(keys, task.n, last);
     for (int64_t i = 0; found < task.k && (i = task.loops->next_upto(keys, i, task.n, last)) < task.n; ++i)
       if (keys[i] != last || --equals >= 0) pairs[found++] = {keys[i], uint64_t(i)};
     const KeyIndex* sorted = radix_sort(pairs, pairs + task.k, task.k, 0, 64);

@@ -183,6 +183,23 @@ int64_t keep_between(const void* all, int64_t n, uint64_t lowest, uint64_t highe
 }
 
 template <class U>
+int64_t count_below(const void* all, int64_t n, uint64_t bound) {
+  using V = lanes_t<U>;
+  constexpr int64_t lanes = pack<U>::lanes, most = sizeof(U) == 1 ? 255 : 65535;  // registers that a lane can count
+  const U* const keys = static_cast<const U*>(all);
+  const V limit = V{} + U(bound);
+  int64_t count = 0, i = 0;
+  while (i + lanes <= n) {
+    const int64_t end = i + (n - i < most * lanes ? (n - i) / lanes * lanes : most * lanes);
+    V below{};
+    for (; i < end; i += lanes) below -= V(load<U>(reinterpret_cast<const char*>(keys + i)) < limit);
+    for (int64_t l = 0; l < lanes; ++l) count += below[l];
+  }
+  for (; i < n; ++i) count += keys[i] < U(bound);
+  return count;
+}
+
+template <class U>
 int64_t next_upto(const void* all, int64_t first, int64_t n, uint64_t most) {
   constexpr int64_t block = 64;
   const U *keys = static_cast<const U*>(all), last = U(most);
@@ -234,9 +251,9 @@ void bounds(int64_t* out, const void* sorted, int64_t size, const void* keys, in
 }
 
 template <class U>
-constexpr SortLoops loops{make_keys<U>,   make_elements<U>, rank_keys<U>, keep_between<U>, next_upto<U>,
-                          mark_starts<U>, bounds<U>,        nullptr,      tells_apart<U>,  nullptr,
-                          nullptr,        nullptr,          nullptr};
+constexpr SortLoops loops{make_keys<U>, make_elements<U>, rank_keys<U>, keep_between<U>, count_below<U>,
+                          next_upto<U>, mark_starts<U>,   bounds<U>,    nullptr,         tells_apart<U>,
+                          nullptr,      nullptr,          nullptr,      nullptr};
 
 }  // namespace
 
