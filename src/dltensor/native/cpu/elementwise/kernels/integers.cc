@@ -11,7 +11,7 @@ namespace {
 void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_t count, unsigned scalars) {
   if (count == 0) return;  // then not even the first element may be read
   const auto both = [](unsigned x, unsigned y) { return uint16_t(((x * y) & 0xff) | ((x >> 8) * (y >> 8)) << 8); };
-  const int64_t n = count / 2;
+  const int64_t n = count >> 1;
   if ((scalars & 3) == 0) {
     DLT_EACH keep<uint16_t>(out, i, both(fetch<uint16_t>(a, i), fetch<uint16_t>(b, i)));
   } else if ((scalars & 3) != 3) {
@@ -19,11 +19,15 @@ void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_
     const unsigned y = fetch<uint8_t>(scalars & 1 ? a : b, 0) * 0x101u;
     DLT_EACH keep<uint16_t>(out, i, both(fetch<uint16_t>(run, i), y));
   } else {
-    return loop2<body_multiply, uint8_t>(out, a, b, nullptr, count, scalars);
+    return keep_all(out, uint8_t(fetch<uint8_t>(a, 0) * fetch<uint8_t>(b, 0)), count);
   }
   if (count % 2 == 0) return;
   const int64_t last = count - 1;
   keep<uint8_t>(out, last, uint8_t(fetch<uint8_t>(a, scalars & 1 ? 0 : last) * fetch<uint8_t>(b, scalars & 2 ? 0 : last)));
+}
+
+void square_bytes(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
+  multiply_bytes(out, a, a, nullptr, n, scalars & 1 ? 3 : 0);
 }
 
 template <class T>
@@ -42,6 +46,7 @@ void fill_integers(ElementwiseKernels* kernels) {
   DLT_INTEGER_TYPES(DLT_FILL)
 #undef DLT_FILL
   kernels->ops[op_multiply][type_int8] = kernels->ops[op_multiply][type_uint8] = multiply_bytes;
+  kernels->ops[op_square][type_int8] = kernels->ops[op_square][type_uint8] = square_bytes;
 }
 
 }  // namespace dlt::DLT_LEVEL
