@@ -154,8 +154,9 @@ template <class T>
 void store_floats(const StepsJob& job, int64_t from, int64_t to) {
   const double first = job.steps.re, step = job.steps.step_re;
   if (are_whole(job, to)) {
-    const auto whole = int32_t(first + double(from) * step), each = int32_t(step);
-    for (int32_t i = 0; i < int32_t(to - from); ++i) store_tile(job.base, from + i, T(whole + i * each));
+    const auto each = int32_t(step);  // added: SSE2 has no product of 32 bits
+    auto whole = int32_t(first + double(from) * step);
+    for (int32_t i = 0; i < int32_t(to - from); ++i, whole += each) store_tile(job.base, from + i, T(whole));
     return;
   }
   // A counter of 32 bits is converted by SIMD. The sum is exact: it is the number of an element.
