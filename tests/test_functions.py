@@ -599,6 +599,18 @@ def test_powers_to_common_exponents_are_rounded_once(dtype, exponent):
     assert by_tensor.tobytes() == want.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("exponent", [0.5, 2])
+def test_powers_of_every_half_to_one_number_are_those_to_an_array(dtype, exponent):
+    x = dl.asarray(np.arange(1 << 16, dtype=np.uint16)).view(dtype)
+    want = dl.pow(x, dl.full(x.shape, exponent, dtype=dtype))
+    for view in (slice(None), slice(1, 5000), slice(None, None, -3)):
+        got, wanted = x[view] ** exponent, want[view]
+        numbers = dl.equal(wanted, wanted)
+        assert dl.all(dl.equal(dl.isnan(got), dl.isnan(wanted)))
+        assert got[numbers].tobytes() == wanted[numbers].tobytes()
+
+
 def test_clip_takes_any_limits_as_the_two_functions_do():
     rng = np.random.default_rng(6)
     values = np.asarray([*SPECIAL, *rng.standard_normal(20)])

@@ -99,13 +99,16 @@ Status allocate(size_t bytes, BlockRef* memory) noexcept {
   return memory->block ? success : no_temporary();
 }
 
-Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
+// `loop`, where it is not null, takes the place of that of the operation.
+static Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded,
+                  loop_t loop) noexcept {
   if (op < 0 || op >= op_count) return undefined_for(type, flags);
   int types[3];
   const int count = op_table[op].operands;
   for (int k = 0; k < count; ++k) types[k] = find_type(in[k]->dtype);
   ElementLoop found;
   DLT_TRY(find_element_loop(op, flags, type, types, find_type(out.dtype), &found));
+  if (loop != nullptr) found.loop = loop;
   if (type >= 0 && is_plain(found, count) &&
       run_rows(found.loop, count, in, out, type_table[type].bytes, type_table[found.loop_type].bytes))
     return success;
@@ -123,6 +126,10 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   }
   run_strided(&nest);
   return success;
+}
+
+Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
+  return run(op, flags, type, in, out, padded, nullptr);
 }
 
 Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, const DLTensor& out) noexcept {
@@ -199,12 +206,15 @@ Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, co
   return success;
 }
 
-// The number 2 of a dtype whose powers are computed in a wider one, while its squares are not.
-static bool is_two(const EngineOperand& x, int type) {
-  if (x.tensor != nullptr || x.type != type || (type != type_float16 && type != type_bfloat16)) return false;
+// The operation that takes the place of a power, by one number, of a dtype whose powers are computed in a wider one.
+static int simpler_power(const EngineOperand& exponent, int type, loop_t* loop) {
+  if (exponent.tensor != nullptr || exponent.type != type || (type != type_float16 && type != type_bfloat16)) return op_pow;
   uint16_t bits;
-  memcpy(&bits, x.value, sizeof bits);
-  return bits == 0x4000;  // 2 in both
+  memcpy(&bits, exponent.value, sizeof bits);
+  if (bits == 0x4000) return op_square;  // 2 in both
+  const bool is_half = bits == (type == type_float16 ? 0x3800 : 0x3f00);
+  if (is_half) *loop = kernels().elementwise->half_roots[type == type_bfloat16];
+  return *loop != nullptr ? op_sqrt : op_pow;
 }
 
 Status cpu::element(const ElementCall& call, const EngineOperand* in, int count, const EngineOperand& out,
@@ -220,8 +230,9 @@ Status cpu::element(const ElementCall& call, const EngineOperand* in, int count,
     numbers[k] = {const_cast<unsigned char*>(in[k].value), {kDLCPU, 0}, 0, type_table[in[k].type].dtype, &none, &none, 0};
     views[k] = &numbers[k];
   }
-  const bool is_square = call.op == op_pow && is_two(in[1], call.type);
-  return run(is_square ? int(op_square) : call.op, call.saturate ? run_saturate : 0, call.type, views, *out.tensor, padded);
+  loop_t loop = nullptr;
+  const int op = call.op == op_pow ? simpler_power(in[1], call.type, &loop) : call.op;
+  return run(op, call.saturate ? run_saturate : 0, call.type, views, *out.tensor, padded, loop);
 }
 
 Status cpu::real(Real form, double number, const EngineOperand& x, const EngineOperand* c, const EngineOperand& out,

@@ -23,6 +23,7 @@ struct ElementwiseKernels {
   loop_t fma_unsigned[computed_types];  // saturating fma: a and b signed, c and out unsigned; at the unsigned type
   real_loop_t real_scalar[real_count][computed_types];
   StreamedLoop streamed[streamed_count];
+  loop_t half_roots[2];  // powers to 0.5 of float16 and bfloat16; null without instructions for them
 };
 
 }  // namespace dlt

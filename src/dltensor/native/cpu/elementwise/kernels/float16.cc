@@ -55,6 +55,10 @@ void half_loop(void* out, const void* a, const void* b, const void*, int64_t n, 
   }
 }
 
+struct body_root {
+  DLT_FN static float of(float a) { return ops::root(a); }
+};
+
 template <class T>
 void fill_type(ElementwiseKernels* kernels, int type) {
 #define DLT_FILL(name, operands) kernels->ops[op_##name][type] = half_loop<body_##name, operands, T>;
@@ -67,6 +71,8 @@ void fill_type(ElementwiseKernels* kernels, int type) {
 void fill_halves(ElementwiseKernels* kernels) {
   fill_type<float16>(kernels, type_float16);
   fill_type<bfloat16>(kernels, type_bfloat16);
+  kernels->half_roots[0] = half_loop<body_root, 1, float16>;
+  kernels->half_roots[1] = half_loop<body_root, 1, bfloat16>;
 }
 #else
 void fill_halves(ElementwiseKernels*) {}
