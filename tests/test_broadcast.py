@@ -86,6 +86,36 @@ def test_an_output_narrower_than_its_operand():
     assert np.array_equal(out.numpy(), want)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("columns", [3, 16, 31, 64, 100, 128, 129])
+@pytest.mark.parametrize(
+    ("dtype", "other", "result"),
+    [
+        ("uint8", "uint8", "uint8"),
+        ("int64", "int64", "float64"),
+        ("int16", "uint8", "int16"),
+        ("float32", "float32", "float32"),
+        ("float32", "int16", "float64"),
+    ],
+)
+def test_one_row_with_many(dtype, other, result, columns, threads):
+    """The row is packed once for all tiles, but where its buffer is needed for results or another part of it comes."""
+    before = dl.num_threads()
+    dl.set_num_threads(threads)
+    try:
+        many = numbers((2, 5003, columns), dtype)
+        for row in (numbers((columns,), other, 1), numbers((2, 1, columns), other, 2)):
+            want = np.subtract(row, many)
+            out = dl.empty(want.shape, dtype=result)
+            dl.subtract(row, many, out=out)
+            assert np.array_equal(out.numpy(), want)
+            own = dl.asarray(many.copy())
+            dl.subtract(own, row, out=own)
+            assert np.array_equal(own.numpy(), many - row)
+    finally:
+        dl.set_num_threads(before)
+
+
 @pytest.mark.parametrize("shapes", [((2, 3), (2, 2)), ((3,), (2,)), ((2, 1, 3), (2, 2, 2))])
 def test_shapes_that_do_not_broadcast(shapes):
     a, b = (dl.ones(shape) for shape in shapes)

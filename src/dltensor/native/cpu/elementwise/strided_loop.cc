@@ -126,17 +126,24 @@ struct Run {
   bool scalar;
 };
 
+// The part of an operand that its buffer holds.
+struct Held {
+  int64_t first = -1, rows = 0, columns = 0;
+  Run run{};
+};
+
 struct Buffers {
   alignas(64) char in[3][buffer_bytes];
   alignas(64) char out[buffer_bytes];
   alignas(64) char spare[2][buffer_bytes];
+  Held held[3];
 };
 
 // Returns whether rows that a loop could read where they are, are packed. Short rows of one repeated element are expanded too: a call
 // per row would cost more.
-bool is_packed(const Tile& tile, int64_t inner, int64_t outer, int64_t width) {
+bool is_packed(const Tile& tile, int64_t inner, int64_t outer, int64_t width, bool far) {
   const bool spreads = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < short_row;
-  return spreads || (inner == 1 && has_short_rows(tile.rows, tile.columns, outer, width));
+  return spreads || (inner == 1 && has_short_rows(tile.rows, tile.columns, outer, width, far));
 }
 
 Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, int number, Buffers* buffers) {
@@ -145,7 +152,7 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
   const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0;
   const int64_t width = o.width;
   const char* from = o.data + first * width;
-  if (is_direct(o, inner) && !is_packed(tile, inner, outer, width)) return {from, outer * width, inner == 0};
+  if (is_direct(o, inner) && !is_packed(tile, inner, outer, width, plan.tiling.far)) return {from, outer * width, inner == 0};
 
   char* own = buffers->in[number];
   const int64_t to_width = o.pipeline.count > 0 ? type_table[o.pipeline.types[o.pipeline.count]].bytes : width;
@@ -271,7 +278,11 @@ TileCall plan_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   TileCall call{};
   call.joined = true;
   for (int k = 0; k < w.inputs; ++k) {
-    const Run run = call.runs[k] = pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
+    Held& held = buffers->held[k];
+    if (held.first != tile.offset[1 + k] || held.rows != tile.rows || held.columns != tile.columns)
+      held = {tile.offset[1 + k], tile.rows, tile.columns, pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers)};
+    if (k == 0 && w.out.pipeline.count > 0) held.first = -1;  // results are converted into its buffer
+    const Run run = call.runs[k] = held.run;
     call.scalars |= unsigned(run.scalar) << k;
     const CastPipeline& pipeline = w.in[k].pipeline;
     const int64_t width = pipeline.count > 0 ? type_table[pipeline.types[pipeline.count]].bytes : w.in[k].width;
@@ -280,7 +291,7 @@ TileCall plan_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   }
   const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
   call.direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.tiling.stream &&
-                !has_short_rows(tile.rows, tile.columns, outer, w.out.width);
+                !has_short_rows(tile.rows, tile.columns, outer, w.out.width, false);
   call.to = call.direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
   call.to_row = call.direct ? outer * w.out.width : tile.columns * w.loop_width;
   call.joined &= tile.rows == 1 || call.to_row == tile.columns * w.loop_width;

@@ -96,7 +96,7 @@ struct Chooser {
   }
 
   int64_t run_length(bool staged, int64_t fits) const {
-    if (staged) return smaller(bytes >= far_from ? far_staged_elements : staged_elements, fits);
+    if (staged) return smaller(t.far ? far_staged_elements : staged_elements, fits);
     if (!t.stream) return run_elements;
     const bool buffered = p.moves && !t.constant && p.in[0].inner != 1;
     return buffered ? smaller(square_elements, fits) : streamed_elements;
@@ -106,7 +106,7 @@ struct Chooser {
     bool staged = p.out.converted || p.out.packed || p.out.inner != 1;
     const bool straight = p.moves && !staged && !t.stream && !p.in[0].packed;
     const auto has_gaps = [&](const TiledOperand& o) {
-      return !p.moves && o.inner == 1 && has_short_rows(p.rows, p.columns, o.outer, o.width);
+      return !p.moves && o.inner == 1 && has_short_rows(p.rows, p.columns, o.outer, o.width, t.far);
     };
     staged |= has_gaps(p.out);
     int64_t width = larger(larger(p.out.widest, p.loop_width), 1), narrowest = cache_line;
@@ -136,6 +136,7 @@ Tiling choose_tiling(const TilingProblem& p) noexcept {
   for (int k = 0; k < p.inputs; ++k) bytes += p.in[k].width;
   Chooser chooser{p, count * bytes};
   Tiling& t = chooser.t;
+  t.far = count * bytes >= far_from;
   t.rows_first = p.transposed;
   t.clashing = p.transposed && p.rows >= cache_line && p.out.outer * p.out.width % 2048 == 0;
   const bool far = exceeds_cache(p, count, t.clashing) && has_move_kernel(p.out.width) && p.out.inner == 1 && !p.out.packed &&

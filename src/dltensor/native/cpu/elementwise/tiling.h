@@ -11,9 +11,12 @@ inline constexpr int64_t cache_line = 64;
 inline constexpr int64_t short_row = 64;  // elements: shorter rows of one repeated element are expanded
 inline constexpr int64_t short_row_bytes = 128;  // shorter rows that do not continue each other are packed
 
-// Returns whether a call of a loop for each row of a tile would take longer than moving the rows to and from a buffer.
-inline bool has_short_rows(int64_t rows, int64_t columns, int64_t outer, int64_t width) {
-  return rows > 4 && columns > 1 && outer != columns && columns < short_row && columns * width < short_row_bytes;
+// Returns whether a call of a loop for each row of a tile would take longer than moving the rows to and from a buffer. `far`: the
+// operands are in no cache, and their memory takes longer than the calls.
+inline bool has_short_rows(int64_t rows, int64_t columns, int64_t outer, int64_t width, bool far) {
+  if (rows <= 4 || columns <= 1 || outer == columns) return false;
+  if (outer == 0 && !far) return columns * width <= short_row_bytes;  // one row, which is packed once for all tiles
+  return columns < short_row && columns * width < short_row_bytes;
 }
 
 // One operand of a loop, as far as tiles depend on it.
@@ -45,6 +48,7 @@ struct Tiling {
   int64_t tile_rows, tile_columns;
   int64_t row_tiles, column_tiles;  // the last one of a row or column takes the remainder
   int64_t tiles, tiles_per_chunk;   // one chunk is one thread's: all tiles where one thread is faster
+  bool far;                         // the operands have so many bytes that memory decides
   bool stream;                      // the output is written with non-temporal stores
   bool rows_first;                  // tiles follow each other along the rows
   bool clashing;                    // rows of the output map to few cache sets
