@@ -22,37 +22,37 @@ inline bool has_short_rows(int64_t rows, int64_t columns, int64_t outer, int64_t
 // One operand of a loop, as far as tiles depend on it.
 struct TiledOperand {
   int64_t inner, outer;  // strides of the last two dimensions, in elements
-  int64_t width;         // bytes of one element
-  int64_t widest;        // of its widest form on the way through a cast pipeline
-  bool converted;        // by a cast pipeline
-  bool packed;           // elements share bytes
+  int64_t width;  // bytes of one element
+  int64_t widest;  // of its widest form on the way through a cast pipeline
+  bool converted;  // by a cast pipeline
+  bool packed;  // elements share bytes
 };
 
 struct TilingProblem {
   int64_t rows, columns;  // of the last two dimensions; one row when there is one dimension
-  int64_t planes;         // the product of the other extents
+  int64_t planes;  // the product of the other extents
   int inputs;
   TiledOperand out, in[3];
   int64_t loop_width;  // bytes of one element that the loop writes
-  int weight;          // work per byte relative to a float addition
-  bool moves;          // nothing is computed
-  bool transposed;     // an input has smaller steps along the rows than along the columns
-  bool overwrites;     // the output is one of the inputs
-  bool constant;       // moves: every element of the output gets the one element of the input
-  bool cached;         // such outputs are stored through the caches, whatever their size
-  int threads;         // that share the work
+  int weight;  // work per byte relative to a float addition
+  bool moves;  // nothing is computed
+  bool transposed;  // an input has smaller steps along the rows than along the columns
+  bool overwrites;  // the output is one of the inputs
+  bool constant;  // moves: every element of the output gets the one element of the input
+  bool cached;  // such outputs are stored through the caches, whatever their size
+  int threads;  // that share the work
   int64_t last_cache;  // bytes of the last-level cache, 0 when the system does not say
 };
 
 struct Tiling {
   int64_t tile_rows, tile_columns;
   int64_t row_tiles, column_tiles;  // the last one of a row or column takes the remainder
-  int64_t tiles, tiles_per_chunk;   // one chunk is one thread's: all tiles where one thread is faster
-  bool far;                         // the operands have so many bytes that memory decides
-  bool stream;                      // the output is written with non-temporal stores
-  bool rows_first;                  // tiles follow each other along the rows
-  bool clashing;                    // rows of the output map to few cache sets
-  bool constant;                    // one element is streamed from a buffer that holds copies of it
+  int64_t tiles, tiles_per_chunk;  // one chunk is one thread's: all tiles where one thread is faster
+  bool far;  // the operands have so many bytes that memory decides
+  bool stream;  // the output is written with non-temporal stores
+  bool rows_first;  // tiles follow each other along the rows
+  bool clashing;  // rows of the output map to few cache sets
+  bool constant;  // one element is streamed from a buffer that holds copies of it
 };
 
 Tiling choose_tiling(const TilingProblem& problem) noexcept;

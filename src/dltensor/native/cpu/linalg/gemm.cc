@@ -188,7 +188,8 @@ void spread(Matrix* m, int64_t step, int64_t parts, int64_t width, int64_t count
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t j = 0; j < inner; ++j, to += n * lane_bytes)
       move(to, lane_bytes, width, m->data + i * outer_step + j * inner_step, by, step, n, count);
-  if (const int64_t bytes = count * width, rest = bytes % 64; rest != 0)  // numbers of no matrix, which are not slow to multiply
+  if (const int64_t bytes = count * width, rest = bytes % 64;
+      rest != 0)  // numbers of no matrix, which are not slow to multiply
     for (char* run = runs; run < to; run += lane_bytes) memset(run + bytes, 0, size_t(64 - rest));
   *m = {runs, m->rows, m->columns, in_columns ? inner_run : outer_run, in_columns ? outer_run : inner_run};
 }
@@ -210,8 +211,8 @@ bool multiply_side_by_side(const StackProduct& s, const Product& p) {
     char* const sums = runs + (size_a + size_b) * lane_bytes;
     const bool is_joined = s.c_row == s.columns * p.width || s.rows == 1;
     const int64_t rows = is_joined ? 1 : s.rows, n = size_c / rows;
-    kernels().linalg->lane_products[p.type]({sums, a.data, b.data, 0, 0, 0, s.columns * parts * lane_bytes, a.row, a.column, b.row,
-                                             b.column, s.rows, s.columns, s.depth, t.count});
+    kernels().linalg->lane_products[p.type]({sums, a.data, b.data, 0, 0, 0, s.columns * parts * lane_bytes, a.row, a.column,
+                                             b.row, b.column, s.rows, s.columns, s.depth, t.count});
     for (int64_t r = 0; r < rows; ++r) {
       char* const to = s.c + first * s.c_step + r * s.c_row;
       const char* const from = sums + r * n * lane_bytes;
@@ -241,8 +242,21 @@ void multiply_batch(void* context, int64_t index) {
     return;
   }
   const int last = batches.dims - 1;
-  const StackProduct stack{p.c.data, p.a.data, p.b.data, batches.c_step(last), batches.a_step(last), batches.b_step(last),
-                           p.c.row, p.a.row, p.a.column, p.b.row, p.b.column, p.c.rows, p.c.columns, p.a.columns, count};
+  const StackProduct stack{p.c.data,
+                           p.a.data,
+                           p.b.data,
+                           batches.c_step(last),
+                           batches.a_step(last),
+                           batches.b_step(last),
+                           p.c.row,
+                           p.a.row,
+                           p.a.column,
+                           p.b.row,
+                           p.b.column,
+                           p.c.rows,
+                           p.c.columns,
+                           p.a.columns,
+                           count};
   if (!multiply_side_by_side(stack, p)) kernels().linalg->stack_products[p.type](stack);
 }
 

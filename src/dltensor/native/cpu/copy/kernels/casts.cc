@@ -101,8 +101,7 @@ DLT_FN __m256 odd_floats(const From* from) {
                                : _mm512_maskz_cvt_roundepu64_ps(0xff, value, toward_zero);
   const __m512i back = is_signed ? _mm512_maskz_cvttps_epi64(0xff, cut) : _mm512_maskz_cvttps_epu64(0xff, cut);
   const __m256i bits = _mm256_castps_si256(cut);
-  return _mm256_castsi256_ps(
-      _mm256_mask_or_epi32(bits, _mm512_cmpneq_epi64_mask(back, value), bits, _mm256_set1_epi32(1)));
+  return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, _mm512_cmpneq_epi64_mask(back, value), bits, _mm256_set1_epi32(1)));
 }
 template <class T, class From>
 DLT_FN void wide_out(T* to, const From* from) {
@@ -228,7 +227,7 @@ void fill_wholes(CopyKernels* kernels, int from) {
 }
 
 void fill_registers(CopyKernels* kernels) {
-#define DLT_FILL(type, name)                                        \
+#define DLT_FILL(type, name)                                    \
   fill_half<float16, type>(kernels, type_##name, type_float16); \
   fill_half<bfloat16, type>(kernels, type_##name, type_bfloat16);
   DLT_INTEGER_TYPES(DLT_FILL)

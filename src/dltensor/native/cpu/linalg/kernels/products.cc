@@ -227,8 +227,7 @@ void lane_product(const StackProduct& s) {
 #pragma GCC unroll 2
           for (int p = 0; p < P; ++p)
 #pragma GCC unroll 2
-            for (int q = 0; q < P; ++q)
-              sums[p][q] = sums[p][q] + load<T>(a + p * lane_bytes) * load<T>(b + q * lane_bytes);
+            for (int q = 0; q < P; ++q) sums[p][q] = sums[p][q] + load<T>(a + p * lane_bytes) * load<T>(b + q * lane_bytes);
         char* const c = s.c + r * s.c_row + j * P * lane_bytes + lane;
         const auto save = [c](int part, V v) { *reinterpret_cast<typename pack<T>::loose*>(c + part * lane_bytes) = v; };
         if constexpr (P == 1) {

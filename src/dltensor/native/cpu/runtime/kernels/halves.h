@@ -51,9 +51,7 @@ DLT_FN void save_halves(void* to, words low, words high) {
   _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi64(0xff, _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), packed));
 }
 #else
-DLT_FN floats widened(shorts v) {
-  return reinterpret_cast<floats>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(v)));
-}
+DLT_FN floats widened(shorts v) { return reinterpret_cast<floats>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(v))); }
 DLT_FN shorts narrowed(floats v) {
   return reinterpret_cast<shorts>(_mm256_cvtps_ph(reinterpret_cast<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
