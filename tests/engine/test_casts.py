@@ -126,10 +126,12 @@ def test_numbers_halfway_between_two_are_rounded_once(name, to, level):  # noqa:
 def test_floats_beside_the_limits_of_integers(name, to, nearest, level):  # noqa: F811
     low, high = limits(to)
     ends = np.array([low - 1, low - 0.5, low, high, high + 0.5, high + 1, 2.0**31, 2.0**32, -(2.0**31)], name)
-    x = np.concatenate([ends, np.nextafter(ends, ends.dtype.type(np.inf)), np.nextafter(ends, ends.dtype.type(-np.inf))])
+    above, below = (np.nextafter(ends, ends.dtype.type(end)) for end in (np.inf, -np.inf))
+    x = np.concatenate([ends, above, below])
     x = np.concatenate([x, np.array([np.nan, -np.nan, np.inf, -np.inf, 1e-45, -0.75, 0.5, 1.5, 2.5], name)])
     wanted = [
-        0 if v != v else max(low, min(high, v if math.isinf(v) else round(v) if nearest else int(v))) for v in numbers(x)
+        0 if v != v else max(low, min(high, v if math.isinf(v) else round(v) if nearest else int(v)))
+        for v in numbers(x)
     ]
     for n in (x.size, 67, 300, 1031):
         y, want = np.resize(x, n + 1)[1:], np.resize(np.array(wanted, to), n + 1)[1:]

@@ -38,7 +38,9 @@ SHAPES = [
     (7, 4096, 4),
 ]
 # Rows, depth, columns of matrices that are stacked, and how many: more than a task has, and no multiple of a register.
-STACKED = [(1, 3, 3), (2, 2, 2), (4, 4, 4), (3, 4, 1), (1, 12, 5), (5, 9, 1), (8, 7, 5), (2, 1, 30), (6, 6, 6), (1, 4, 1)]
+STACKED = [
+    (1, 3, 3), (2, 2, 2), (4, 4, 4), (3, 4, 1), (1, 12, 5), (5, 9, 1), (8, 7, 5), (2, 1, 30), (6, 6, 6), (1, 4, 1),
+]  # fmt: skip
 COUNT = 293
 
 

@@ -29,8 +29,8 @@ class Problem(c.Structure):
 class Tiling(c.Structure):
     _fields_ = [
         ("tile_rows", c.c_int64), ("tile_columns", c.c_int64), ("row_tiles", c.c_int64), ("column_tiles", c.c_int64),
-        ("tiles", c.c_int64), ("tiles_per_chunk", c.c_int64), ("stream", c.c_bool), ("rows_first", c.c_bool),
-        ("clashing", c.c_bool), ("constant", c.c_bool),
+        ("tiles", c.c_int64), ("tiles_per_chunk", c.c_int64), ("far", c.c_bool), ("stream", c.c_bool),
+        ("rows_first", c.c_bool), ("clashing", c.c_bool), ("constant", c.c_bool),
     ]  # fmt: skip
 
 

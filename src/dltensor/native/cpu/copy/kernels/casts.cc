@@ -87,8 +87,8 @@ DLT_FN void integers_out(T* to, const From* from) {
 DLT_FN __m256 odd_floats(const double* from) {
   constexpr int toward_zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
   const __m512d value = _mm512_loadu_pd(from);
-  const __m256 cut = _mm512_maskz_cvt_roundpd_ps(0xff, value, toward_zero);
-  const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_maskz_cvtps_pd(0xff, cut), value, _CMP_NEQ_UQ);
+  const __m256 cut = _mm512_maskz_cvt_roundpd_ps(__mmask8(0xff), value, toward_zero);
+  const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_maskz_cvtps_pd(__mmask8(0xff), cut), value, _CMP_NEQ_UQ);
   const __m256i bits = _mm256_castps_si256(cut);
   return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1)));
 }
@@ -97,9 +97,10 @@ DLT_FN __m256 odd_floats(const From* from) {
   constexpr int toward_zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
   constexpr bool is_signed = range<From>::is_signed;
   const __m512i value = _mm512_loadu_si512(from);
-  const __m256 cut = is_signed ? _mm512_maskz_cvt_roundepi64_ps(0xff, value, toward_zero)
-                               : _mm512_maskz_cvt_roundepu64_ps(0xff, value, toward_zero);
-  const __m512i back = is_signed ? _mm512_maskz_cvttps_epi64(0xff, cut) : _mm512_maskz_cvttps_epu64(0xff, cut);
+  const __m256 cut = is_signed ? _mm512_maskz_cvt_roundepi64_ps(__mmask8(0xff), value, toward_zero)
+                               : _mm512_maskz_cvt_roundepu64_ps(__mmask8(0xff), value, toward_zero);
+  const __m512i back = is_signed ? _mm512_maskz_cvttps_epi64(__mmask8(0xff), cut)
+                                 : _mm512_maskz_cvttps_epu64(__mmask8(0xff), cut);
   const __m256i bits = _mm256_castps_si256(cut);
   return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, _mm512_cmpneq_epi64_mask(back, value), bits, _mm256_set1_epi32(1)));
 }
@@ -152,7 +153,7 @@ DLT_FN __m256i half_of(const double* from) {
 template <class To, bool NEAREST>
 DLT_FN words words_of(const double* from) {
   const __m512i low = _mm512_castsi256_si512(half_of<To, NEAREST>(from));
-  return words(_mm512_maskz_inserti64x4(0xff, low, half_of<To, NEAREST>(from + 8), 1));
+  return words(_mm512_maskz_inserti64x4(0xff, low, (half_of<To, NEAREST>(from + 8)), 1));
 }
 template <bool SIGNED>
 DLT_FN void save_bytes(void* to, const words* x) {
