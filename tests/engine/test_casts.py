@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("ml_dtypes")
 import native
 from native import TYPES, cast, copy, dtype_of, library, tensor
-from test_elements import bits, level, values  # noqa: F401
+from test_elements import bits, values
 
 REAL = [n for n in TYPES if not n.startswith("complex")]
 INTEGERS = [n for n in REAL if "int" in n]
@@ -41,7 +41,7 @@ def numbers(x):
 @pytest.mark.parametrize("to", INTEGERS)
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize(("nearest", "saturate"), list(itertools.product([False, True], repeat=2)))
-def test_to_integers(name, to, nearest, saturate, level):  # noqa: F811
+def test_to_integers(name, to, nearest, saturate, level):
     x = source(name)
     got = numbers(cast(x, np.empty(x.size, dtype_of(to)), nearest, saturate, padded=9))
     low, high = limits(to)
@@ -58,7 +58,7 @@ def test_to_integers(name, to, nearest, saturate, level):  # noqa: F811
 
 @pytest.mark.parametrize("to", [n for n in REAL if "float" in n and n not in ("float32", "float64", "float8_e8m0fnu")])
 @pytest.mark.parametrize("name", [n for n in REAL if n != "bool"])
-def test_to_small_floats_rounds_once(name, to, level):  # noqa: F811
+def test_to_small_floats_rounds_once(name, to, level):
     dtype = dtype_of(to)
     x = source(name)
     got = cast(x, np.empty(x.size, dtype), padded=9).astype(np.float64)
@@ -100,7 +100,7 @@ def halfway(name, to):
 
 @pytest.mark.parametrize("to", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", ["int16", "uint16", "int32", "uint32", "int64", "uint64", "float64"])
-def test_numbers_halfway_between_two_are_rounded_once(name, to, level):  # noqa: F811
+def test_numbers_halfway_between_two_are_rounded_once(name, to, level):
     x = halfway(name, to)
     got = cast(x, np.empty(x.size, dtype_of(to)))
     finite = finite_halves(to)
@@ -123,7 +123,7 @@ def test_numbers_halfway_between_two_are_rounded_once(name, to, level):  # noqa:
 @pytest.mark.parametrize("name", ["float32", "float64"])
 @pytest.mark.parametrize("to", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
 @pytest.mark.parametrize("nearest", [False, True])
-def test_floats_beside_the_limits_of_integers(name, to, nearest, level):  # noqa: F811
+def test_floats_beside_the_limits_of_integers(name, to, nearest, level):
     low, high = limits(to)
     ends = np.array([low - 1, low - 0.5, low, high, high + 0.5, high + 1, 2.0**31, 2.0**32, -(2.0**31)], name)
     above, below = (np.nextafter(ends, ends.dtype.type(end)) for end in (np.inf, -np.inf))
@@ -140,7 +140,7 @@ def test_floats_beside_the_limits_of_integers(name, to, nearest, level):  # noqa
 
 @pytest.mark.parametrize("name", [n for n in TYPES if n != "complex32"])
 @pytest.mark.parametrize("to", ["float32", "float64", "bool", "complex64", "complex128"])
-def test_to_wide_types_agrees_with_numpy(name, to, level):  # noqa: F811
+def test_to_wide_types_agrees_with_numpy(name, to, level):
     x = source(name)
     with np.errstate(all="ignore"):
         wide = x if x.dtype.kind in "biufc" else x.astype(np.float32)
@@ -151,7 +151,7 @@ def test_to_wide_types_agrees_with_numpy(name, to, level):  # noqa: F811
     assert bits(got) == bits(want)
 
 
-def test_complex32_holds_two_halves(level):  # noqa: F811
+def test_complex32_holds_two_halves(level):
     x = values(np.dtype(np.complex64), 200, 1)
     pairs = np.empty((200, 2), np.float16)
     row = library.engine_type(TYPES["complex32"]).contents
@@ -174,7 +174,7 @@ def pack(patterns, width):
 
 
 @pytest.mark.parametrize("name", list(WIDTH))
-def test_packed_types_are_read_and_written_in_their_bits(name, level):  # noqa: F811
+def test_packed_types_are_read_and_written_in_their_bits(name, level):
     width, n = WIDTH[name], 77
     patterns = np.random.default_rng(0).integers(0, 1 << width, n).astype(np.uint8)
     want = patterns.view(dtype_of(name)).astype(np.float32)
@@ -198,7 +198,7 @@ def test_packed_types_are_read_and_written_in_their_bits(name, level):  # noqa: 
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1 / 255, -0.5), (2.0, 1.0)])
-def test_scale_and_offset_ride_along(scale, offset, level):  # noqa: F811
+def test_scale_and_offset_ride_along(scale, offset, level):
     x = np.random.default_rng(0).integers(0, 256, (2, 33, 70, 3)).astype(np.uint8)
     got = cast(x.transpose(0, 3, 1, 2), np.empty((2, 3, 33, 70), np.float32), scale=scale, offset=offset)
     exact = x.transpose(0, 3, 1, 2).astype(np.float64) * np.float32(scale) + np.float32(offset)
@@ -209,7 +209,7 @@ SHAPES = [(), (0,), (1,), (5,), (67,), (64, 64), (65, 33), (3, 1000), (1000, 3),
 
 
 @pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8", "c16", "S3", "S40"])
-def test_copies_are_numpys(kind, level):  # noqa: F811
+def test_copies_are_numpys(kind, level):
     for shape in SHAPES:
         x = np.arange(math.prod(shape) * np.dtype(kind).itemsize, dtype=np.uint32).astype(np.uint8)
         x = x.view(kind).reshape(shape) if x.size else np.zeros(shape, kind)
@@ -240,7 +240,7 @@ def lanes(x):
     return t
 
 
-def test_large_copies_and_fills_past_the_cache(level):  # noqa: F811
+def test_large_copies_and_fills_past_the_cache(level):
     x = np.arange(9 << 20, dtype=np.uint32)
     out = np.zeros(x.size + 3, np.uint32)[3:]
     copy(out, x)
@@ -256,7 +256,7 @@ def test_large_copies_and_fills_past_the_cache(level):  # noqa: F811
     assert (third[1::3] == 9).all()
 
 
-def test_where_chooses(level):  # noqa: F811
+def test_where_chooses(level):
     for dtype in (np.uint8, np.int16, np.float32, np.float64, np.complex128):
         mask = np.random.default_rng(0).integers(0, 2, (40, 30)).astype(bool)
         a, b = np.arange(1200).reshape(40, 30).astype(dtype), np.full((), 5, dtype)

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("ml_dtypes")
 from native import ROWS, cast, copy, dtype_of, gemm, library, result_of, run
-from test_elements import PAIRS, level  # noqa: F401
+from test_elements import PAIRS
 
 PAGE = mmap.PAGESIZE
 LENGTHS = list(range(68))
@@ -37,7 +37,7 @@ GUARDED = [Guarded() for _ in range(4)]
 
 
 @pytest.mark.parametrize(("name", "type_name"), PAIRS)
-def test_no_loop_leaves_its_memory(name, type_name, level):  # noqa: F811
+def test_no_loop_leaves_its_memory(name, type_name, level):
     dtype, result = dtype_of(type_name), result_of(name, dtype_of(type_name))
     for n in LENGTHS:
         for at_end in (False, True):
@@ -48,7 +48,7 @@ def test_no_loop_leaves_its_memory(name, type_name, level):  # noqa: F811
 
 
 @pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8", "c16"])
-def test_no_copy_leaves_its_memory(kind, level):  # noqa: F811
+def test_no_copy_leaves_its_memory(kind, level):
     for n in LENGTHS:
         for at_end in (False, True):
             x, y = GUARDED[0].array(n, kind, at_end), GUARDED[1].array(n, kind, at_end)
@@ -63,7 +63,7 @@ def test_no_copy_leaves_its_memory(kind, level):  # noqa: F811
                     copy(y.reshape(k, -1), x.reshape(-1, k).T)
 
 
-def test_no_cast_or_product_leaves_its_memory(level):  # noqa: F811
+def test_no_cast_or_product_leaves_its_memory(level):
     for n in LENGTHS:
         for at_end in (False, True):
             for a, b in (

@@ -14,7 +14,6 @@ import ml_dtypes
 import native
 import numpy as np
 import pytest
-from test_elements import level  # noqa: F401
 
 RECORDED = Path(__file__).parent / "elementary_hashes.json"
 NAMES = """acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 gammaln log log1p log2 log10 sigmoid
@@ -55,7 +54,7 @@ def hash_of(result):
 
 
 @pytest.mark.parametrize(("name", "dtype"), ROWS)
-def test_every_instruction_set_gives_the_recorded_bits(name, dtype, level):  # noqa: F811
+def test_every_instruction_set_gives_the_recorded_bits(name, dtype, level):
     x = operands(name, dtype)
     assert hash_of(native.run(name, *x, out=np.empty_like(x[0]))) == json.loads(RECORDED.read_text())[f"{name} {dtype}"]
 
@@ -79,7 +78,7 @@ def test_the_c_library_takes_no_part():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("atan2", "hypot", "logaddexp", "pow")])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_halves_are_correctly_rounded_on_every_value(name, dtype, level):  # noqa: F811
+def test_halves_are_correctly_rounded_on_every_value(name, dtype, level):
     narrow = np.dtype(np.float16 if dtype == "float16" else ml_dtypes.bfloat16)
     x = np.arange(1 << 16, dtype=np.uint16).view(narrow)
     with np.errstate(over="ignore", invalid="ignore"):

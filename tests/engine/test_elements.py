@@ -173,14 +173,6 @@ PAIRS = list(pairs())
 LEVELS = native.levels()
 
 
-@pytest.fixture(params=LEVELS)
-def level(request):
-    before = native.levels()[-1]
-    assert native.library.engine_set_level(request.param.encode())
-    yield request.param
-    native.library.engine_set_level(before.encode())
-
-
 def test_the_table_is_what_the_array_api_asks_for():
     asked = """abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert bitwise_or
     bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp expm1 floor floor_divide greater

@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("ml_dtypes")
 from native import COMPUTED, dtype_of, gemm, library
-from test_elements import level  # noqa: F401
 
 SIZES = [
     (1, 1, 1),
@@ -69,7 +68,7 @@ def product(a, b):
 
 
 @pytest.mark.parametrize("type_name", [n for n in COMPUTED if n != "bool"])
-def test_every_dtype_and_size(type_name, level, way):  # noqa: F811
+def test_every_dtype_and_size(type_name, level, way):
     dtype = dtype_of(type_name)
     for m, n, k in SIZES:
         a, b = operand((m, k), dtype, 0), operand((k, n), dtype, 1)
@@ -78,7 +77,7 @@ def test_every_dtype_and_size(type_name, level, way):  # noqa: F811
 
 
 @pytest.mark.parametrize("type_name", ["float32", "float64", "float16", "int16", "complex64"])
-def test_transposed_and_strided_operands(type_name, level, way):  # noqa: F811
+def test_transposed_and_strided_operands(type_name, level, way):
     dtype = dtype_of(type_name)
     for m, n, k in [(5, 6, 7), (70, 80, 90), (200, 129, 65)]:
         a, b = operand((m, k), dtype, 0), operand((k, n), dtype, 1)
@@ -90,7 +89,7 @@ def test_transposed_and_strided_operands(type_name, level, way):  # noqa: F811
             close(gemm(x, y, np.empty((m, n), dtype)), want, a, b)
 
 
-def test_alpha_and_beta(level, way):  # noqa: F811
+def test_alpha_and_beta(level, way):
     a = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     b = np.array([[7, 8], [9, 10], [11, 12]], np.float32)
     assert gemm(a, b, np.ones((2, 2), np.float32), 0.5, 2).tolist() == [[31, 34], [71.5, 79]]
@@ -99,7 +98,7 @@ def test_alpha_and_beta(level, way):  # noqa: F811
     assert gemm(a[:, :0], b[:0], np.ones((2, 2), np.float32), 1, 3).tolist() == [[3, 3], [3, 3]]
 
 
-def test_batches_broadcast_and_c_may_be_an_operand(level, way):  # noqa: F811
+def test_batches_broadcast_and_c_may_be_an_operand(level, way):
     a, b = operand((4, 1, 9, 5), np.dtype("f8"), 0), operand((3, 5, 6), np.dtype("f8"), 1)
     np.testing.assert_allclose(gemm(a, b, np.empty((4, 3, 9, 6))), a @ b, rtol=1e-12)
     x = operand((90, 90), np.dtype("f4"), 2)

@@ -34,14 +34,6 @@ TARGETS = {
 }
 
 
-@pytest.fixture(params=native.levels())
-def level(request):
-    before = native.levels()[-1]
-    assert native.library.engine_set_level(request.param.encode())
-    yield request.param
-    native.library.engine_set_level(before.encode())
-
-
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64", "complex128"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_pair_of_layouts_is_copied_and_nothing_beside(source, dtype, level):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from native import gemm, library
 from test_elementary import words
-from test_elements import level  # noqa: F401
 
 RECORDED = Path(__file__).parent / "product_hashes.json"
 DTYPES = ["float32", "float64", "complex64", "complex128"]
@@ -65,7 +64,7 @@ def hash_of(result):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_instruction_set_gives_the_recorded_bits(dtype, level):  # noqa: F811
+def test_every_instruction_set_gives_the_recorded_bits(dtype, level):
     if level == "v2":
         pytest.skip("level v2 has no fused multiply-add")
     hashes = {str(shape): hash_of(product(*operands(shape, dtype))) for shape in SHAPES}
@@ -74,7 +73,7 @@ def test_every_instruction_set_gives_the_recorded_bits(dtype, level):  # noqa: F
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_threads_layouts_and_stacks_change_no_bit(shape, dtype, level):  # noqa: F811
+def test_threads_layouts_and_stacks_change_no_bit(shape, dtype, level):
     a, b = operands(shape, dtype)
     want = product(a, b).tobytes()
     library.engine_set_threads(2)
@@ -94,7 +93,7 @@ def test_threads_layouts_and_stacks_change_no_bit(shape, dtype, level):  # noqa:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] > 2 and shape[2] > 2], ids=str)
-def test_fewer_rows_or_columns_have_the_bits_of_the_whole(shape, dtype, level):  # noqa: F811
+def test_fewer_rows_or_columns_have_the_bits_of_the_whole(shape, dtype, level):
     a, b = operands(shape, dtype)
     want = product(a, b)
     for rows in (2, shape[0] // 2 + 1, shape[0] - 1):
@@ -105,7 +104,7 @@ def test_fewer_rows_or_columns_have_the_bits_of_the_whole(shape, dtype, level): 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "int32", "uint8"])
 @pytest.mark.parametrize("shape", STACKED, ids=str)
-def test_a_stack_of_small_matrices_has_the_bits_of_each(shape, dtype, level):  # noqa: F811
+def test_a_stack_of_small_matrices_has_the_bits_of_each(shape, dtype, level):
     rows, depth, columns = shape
     kind = dtype if dtype.startswith("c") else "float64"
     a = (operand(COUNT * rows, depth, kind, 1) * 256).astype(dtype).reshape(COUNT, rows, depth)
@@ -133,7 +132,7 @@ def test_a_stack_of_small_matrices_has_the_bits_of_each(shape, dtype, level):  #
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_is_not_finite_stays_in_its_rows_and_columns(dtype, level):  # noqa: F811
+def test_what_is_not_finite_stays_in_its_rows_and_columns(dtype, level):
     for shape in [(65, 129, 33), (7, 2049, 5), (301, 37, 1), (1, 300, 41)]:
         a, b = operands(shape, dtype)
         want = product(a, b)
@@ -150,13 +149,13 @@ def test_what_is_not_finite_stays_in_its_rows_and_columns(dtype, level):  # noqa
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 4, 5), (1, 40, 50), (50, 40, 1), (1, 70, 50), (5, 3000, 5)], ids=str)
-def test_zeros_have_one_sign(shape, dtype, level):  # noqa: F811
+def test_zeros_have_one_sign(shape, dtype, level):
     a, b = operands(shape, dtype)
     for x, y in [(-np.zeros_like(a), b * b), (a * 1e-30, b * 0), (-np.zeros_like(a), np.zeros_like(b))]:
         assert product(x, y).tobytes() == np.zeros((shape[0], shape[2]), dtype).tobytes()
 
 
-def test_a_running_sum_begins_after_the_product(level):  # noqa: F811
+def test_a_running_sum_begins_after_the_product(level):
     a, b = operands((65, 700, 33), "float64")
     c = operand(65, 33, "float64", 3)
     np.testing.assert_array_equal(gemm(a, b, c.copy(), 1, 1), product(a, b) + c)

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("ml_dtypes")
 from native import OPS, TYPES, ExactComparison, Scalar, dtype_of, library, run, tensor
-from test_elements import level, values  # noqa: F401
+from test_elements import values
 
 OPERATIONS = {"add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b}
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -32,7 +32,7 @@ def divide(a, b):
 
 @pytest.mark.parametrize("type_name", ["int8", "uint8"])
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
-def test_all_pairs_of_8_bits(name, type_name, level):  # noqa: F811
+def test_all_pairs_of_8_bits(name, type_name, level):
     dtype = dtype_of(type_name)
     every = np.arange(256, dtype=np.uint8).view(dtype)
     a, b = np.repeat(every, 256), np.tile(every, 256)
@@ -43,7 +43,7 @@ def test_all_pairs_of_8_bits(name, type_name, level):  # noqa: F811
 
 @pytest.mark.parametrize("type_name", INTEGERS)
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
-def test_wider_integers(name, type_name, level):  # noqa: F811
+def test_wider_integers(name, type_name, level):
     dtype = dtype_of(type_name)
     a, b = values(dtype, 3000, 0), values(dtype, 3000, 1)
     operation = OPERATIONS.get(name, divide)
@@ -52,7 +52,7 @@ def test_wider_integers(name, type_name, level):  # noqa: F811
 
 
 @pytest.mark.parametrize("type_name", INTEGERS)
-def test_fma_and_signs(type_name, level):  # noqa: F811
+def test_fma_and_signs(type_name, level):
     dtype = dtype_of(type_name)
     a, b, d = (values(dtype, 2000, k) for k in range(3))
     rows = list(zip(a.tolist(), b.tolist(), d.tolist(), strict=True))
@@ -79,7 +79,7 @@ SCALARS = [
 
 @pytest.mark.parametrize("type_name", INTEGERS)
 @pytest.mark.parametrize("name", REALS)
-def test_any_real_scalar_is_exact(name, type_name, level):  # noqa: F811
+def test_any_real_scalar_is_exact(name, type_name, level):
     dtype = dtype_of(type_name)
     a, d = values(dtype, 200, 0), values(dtype, 200, 1)
     for scalar in SCALARS:
@@ -117,7 +117,7 @@ def test_any_real_scalar_is_exact(name, type_name, level):  # noqa: F811
         assert not bad.size, (scalar, a[bad[:3]], d[bad[:3]], out[bad[:3]], np.array(want, dtype)[bad[:3]])
 
 
-def test_half_way_products_that_a_double_cannot_tell(level):  # noqa: F811
+def test_half_way_products_that_a_double_cannot_tell(level):
     """x * s lies a hair off a half: rounding the rounded product would go wrong."""
     x = np.arange(1, 2**16, dtype=np.uint16)
     for scalar in (0.5 + 2**-53, 0.5 - 2**-54, 1.5 + 2**-52, 0.1, 0.7):
