@@ -169,6 +169,12 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     columns -= by;
   };
   constexpr int N = most_registers;
+  if constexpr (std::is_integral_v<T>) {  // rare: fewer blocks are compiled
+    for (; columns >= N * lanes; advance(N * lanes)) rows_of<T, P, N, false>(f, rows, 0);
+    for (; columns >= lanes; advance(lanes)) rows_of<T, P, 1, false>(f, rows, 0);
+    if (columns > 0) rows_of<T, P, 1, true>(f, rows, int(columns));
+    return;
+  }
   if constexpr (N == 4 && P == 1) {  // so many rows are one block, which reads b once, of fewer registers
     for (; columns > 4 * lanes && (rows == 7 || rows == 8); advance(3 * lanes)) rows_of<T, P, 3, false>(f, rows, 0);
     for (; columns > 4 * lanes && rows == 12; advance(2 * lanes)) rows_of<T, P, 2, false>(f, rows, 0);

@@ -307,19 +307,19 @@ DLT_FN N product_of_lanes(N* lane) {
 }
 DLT_FN V plain_nans(V x) { return x == x ? x : V{} + reductions::plain_nan(__builtin_nan("")); }
 
-// Of ROWS rows in registers.
+// Of up to ROWS rows in registers, with ones for those that are missing.
 template <class T, int ROWS>
-void few_row_products(double* out, const char* a, int64_t row_bytes, int64_t n) {
+void few_row_products(double* out, const char* a, int64_t row_bytes, int64_t rows, int64_t n) {
   const auto row = [&](int64_t r) { return reinterpret_cast<const T*>(a + r * row_bytes); };
   int64_t c = 0;
   for (; c + lanes <= n; c += lanes) {
     V lane[ROWS];
-    each<ROWS>([&](int r) __attribute__((always_inline)) { lane[r] = load(row(r) + c); });
+    each<ROWS>([&](int r) __attribute__((always_inline)) { lane[r] = r < rows ? load(row(r) + c) : V{} + 1.0; });
     save(out + c, plain_nans(product_of_lanes<ROWS>(lane)));
   }
   for (; c < n; ++c) {
     double lane[ROWS];
-    for (int r = 0; r < ROWS; ++r) lane[r] = double(element<T>(row(r), c));
+    for (int r = 0; r < ROWS; ++r) lane[r] = r < rows ? double(element<T>(row(r), c)) : 1.0;
     out[c] = reductions::plain_nan(product_of_lanes<ROWS>(lane));
   }
 }
@@ -328,13 +328,10 @@ template <class T>
 void column_products(double* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
   constexpr int width = 64, ordered = reductions::product_lanes;
   const char* const from = static_cast<const char*>(a);
-  if (rows <= ordered) {
-    const auto take = [&]<int... R>(std::integer_sequence<int, R...>) {
-      static constexpr decltype(&few_row_products<T, 1>) of_rows[] = {few_row_products<T, R + 1>...};
-      of_rows[rows - 1](out, from, row_bytes, n);
-    };
-    return take(std::make_integer_sequence<int, ordered>());
-  }
+  if (rows <= 2) return few_row_products<T, 2>(out, from, row_bytes, rows, n);
+  if (rows <= 4) return few_row_products<T, 4>(out, from, row_bytes, rows, n);
+  if (rows <= 8) return few_row_products<T, 8>(out, from, row_bytes, rows, n);
+  if (rows <= ordered) return few_row_products<T, ordered>(out, from, row_bytes, rows, n);
   for (int64_t first = 0; first < n; first += width) {
     const int64_t m = n - first < width ? n - first : width;
     const auto value = [&](int64_t r, int64_t c) { return double(element<T>(from + r * row_bytes, first + c)); };
