@@ -480,7 +480,8 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     steps = max(num - 1, 1) if endpoint else num
     finite = all([_is_finite(part) for end in (start, stop) for part in _parts(end)])
-    if finite and not imaginary and dtype.name.startswith(("int", "uint")):
+    if finite and not imaginary and (not endpoint or min(start, stop) < 0) and dtype.name.startswith(("int", "uint")):
+        # Truncation rounds up what is negative; and `stop`, where it is not the last number, may be out of range.
         _write_floors(result, _exact(start), _exact(stop), num, steps)
         return move_for("linspace", result, device)
     first = last = full_for("linspace", (), start, dtype)
