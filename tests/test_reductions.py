@@ -1200,7 +1200,7 @@ def test_sums_of_numbers_near_the_largest_one(dtype, length):
             assert dl.sum(a * (signs if axis == 1 else signs[:, None]), axis=axis).tolist() == [0.0] * 40
 
 
-def narrow_numbers(rng, shape):
+def narrow_values(rng, shape):
     """Yield numbers of one size, of many, with one far above the others, below all normal ones, and that cancel."""
     normal = rng.standard_normal(shape)
     yield rng.random(shape) * 4 - 0.8
@@ -1211,15 +1211,20 @@ def narrow_numbers(rng, shape):
     yield normal * 1e7 - normal[:, ::-1] * 1e7 + normal * 1e-3
 
 
+def narrow_numbers(rng, shape, dtype):
+    """Yield the same as tensors."""
+    for values in narrow_values(rng, shape):
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield dl.asarray(values.astype("f4")).astype(dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("length", [63, 64, 65, 100, 128, 200, 256, 257, 513, 1000])
 def test_sums_of_narrow_numbers_are_those_under_a_mask(length, dtype):
     """A mask takes every element one by one into an exact state; without one, the margin of near sums decides."""
     rng = np.random.default_rng(length)
     everything = np.ones((70, length), bool)
-    for numbers in narrow_numbers(rng, (70, length)):
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows = dl.asarray(numbers.astype("f4")).astype(dtype)
+    for rows in narrow_numbers(rng, (70, length), dtype):
         columns = dl.copy(rows.T)
         for function in (dl.sum, dl.mean):
             wanted = function(rows, axis=1, where=everything).tobytes()
@@ -1237,9 +1242,7 @@ def test_sums_of_narrow_numbers_are_those_under_a_mask(length, dtype):
 def test_sums_of_all_narrow_numbers_are_those_under_a_mask(size, dtype):
     rng = np.random.default_rng(size)
     everything = np.ones((1, size), bool)
-    for numbers in narrow_numbers(rng, (1, size)):
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = dl.asarray(numbers.astype("f4")).astype(dtype)
+    for x in narrow_numbers(rng, (1, size), dtype):
         for function in (dl.sum, dl.mean):
             wanted = function(x, where=everything).tobytes()
             assert function(x).tobytes() == function(x[0][::-1]).tobytes() == wanted
