@@ -465,6 +465,7 @@ ROWS = [
     ("TypeError", lambda f: f("a"), "broadcast_shapes layout.(broadcast_shapes contiguous_strides numel)"),
     ("ValueError", lambda f: f.__get__(VECTOR), "Tensor.(T mT)"),
     ("ValueError", lambda f: f(dl.zeros((2, 3), dtype="int8"), "int16"), "Tensor.view"),
+    ("TypeError", lambda f: f(X, object()), "Tensor.view"),
     # dtypes
     ("TypeError", lambda f: f(OPAQUE_INTEGER), "iinfo finfo"),
     ("TypeError", lambda f: f(object(), "int8"), "can_cast isdtype"),
@@ -523,6 +524,25 @@ ROWS = [
     ("TypeError", lambda f: f(1, 2), "isin"),
     ("ValueError", lambda f: f(X, X, out=dl.zeros(7, dtype="bool")), "isin isclose"),
     ("TypeError", lambda f: f("a", 1), "allclose array_equal isclose diff"),
+    ("ValueError", lambda f: f(divide="raise"), "errstate seterr"),
+    # layers and losses
+    ("TypeError", lambda f: f("a", X), "linear embedding"),
+    ("TypeError", lambda f: f(INTEGERS, 2), "layer_norm"),
+    ("TypeError", lambda f: f(INTEGERS, INTEGERS), "cosine_similarity mse_loss cross_entropy"),
+    ("TypeError", lambda f: f(INTEGERS, INTEGERS, INTEGERS), "scaled_dot_product_attention"),
+    ("TypeError", lambda f: f(INTEGERS), "normalize"),
+    ("ValueError", lambda f: f(X, VECTOR), "linear"),
+    ("ValueError", lambda f: f(X, 9), "layer_norm"),
+    ("ValueError", lambda f: f(X, X, X, X, is_causal=True), "scaled_dot_product_attention"),
+    ("ValueError", lambda f: f(X, X, reduction="all"), "mse_loss cross_entropy"),
+    ("ValueError", lambda f: f(X, dl.zeros((3, 5))), "cosine_similarity"),
+    ("IndexError", lambda f: f(X, axis=5), "normalize"),
+    ("IndexError", lambda f: f(X, X, axis=5), "cosine_similarity"),
+    ("IndexError", lambda f: f([9], X), "embedding"),
+    ("IndexError", lambda f: f(dl.zeros((1, 3)), [9]), "cross_entropy"),
+    ("TypeError", lambda f: f(dl.int8, "a"), "DType.__call__"),
+    ("OverflowError", lambda f: f(dl.int8, 300), "DType.__call__"),
+    ("ValueError", lambda f: f(dl.int8, dl.nan), "DType.__call__"),
     ("ValueError", lambda f: f(X, -1), "diff"),
     # products
     ("TypeError", lambda f: f(X, 2), "matmul"),
@@ -675,6 +695,9 @@ ROWS = [
     ("ValueError", lambda f: f([X, VECTOR]), "layout.create_output_tensor"),
     # files
     ("OSError", lambda f: f(FOLDER / "absent" / "a.npy"), "load open_file io.TensorFile"),
+    ("OSError", lambda f: f(FOLDER / "absent" / "a.npz", X), "savez"),
+    ("ValueError", lambda f: f(FOLDER / "a.npz", X, arr_0=X), "savez"),
+    ("TypeError", lambda f: f(5, X), "savez"),
     ("OSError", lambda f: f(FOLDER / "absent" / "a.npy", X), "save"),
     ("OSError", lambda f: f(FOLDER / "absent", (2,), "int8"), "memmap"),
     ("ValueError", lambda f: f(at_path(".npy", b"nonsense")), "load open_file io.TensorFile"),
@@ -875,6 +898,7 @@ BEGINNINGS = [
     ("fft.(fft2 ifft2 irfft2 rfft2)", "fft"),  # where no library is installed
     ("DType.(char dtype str type)", "numpy.dtype"),
     ("Tensor.cuda", "the CUDA driver"),  # and why it does not start
+    ("DType.__call__", "int8"),
     ("debug.Trace", "trace"),
     ("from_arrow", "__arrow_c_array__"),  # of our own tensor, the object given
     ("io.(TensorFile TensorFile.close TensorFile.info TensorFile.read)", "open_file"),

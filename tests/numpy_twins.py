@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays by their names, for NumPy and for this package, and the comparison of what functions give for them."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -27,20 +29,21 @@ DATA = {
     "index": np.array([2, 0]),
     "index2": np.array([[2, 0, 1, 0], [1, 1, 3, 2], [0, 3, 1, 2]]),
     "index3": np.array([[2, 0, 1], [1, 0, 3], [0, 3, 1]]),
+    "five4": RNG.normal(size=(5, 4)),
     "two": np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
     "mask": np.array([[True, False, False, True]] * 3),
 }
-IN_NUMPY = {**DATA, "float32": np.float32, "float64": np.float64, "array": np.arange(3)}
+IN_NUMPY = {**DATA, "float32": np.float32, "float64": np.float64, "array": np.arange(3), "copy": np.copy}
 HERE = {name: dl.asarray(array) for name, array in DATA.items()} | {
-    "float32": dl.float32, "float64": dl.float64, "array": np.arange(3),
+    "float32": dl.float32, "float64": dl.float64, "array": np.arange(3), "copy": dl.copy,
 }  # fmt: skip
 
 
 def plain(result):
     """A result as nested tuples of arrays of NumPy, numbers and dtypes by their names."""
-    if isinstance(result, str):
+    if result is None or isinstance(result, str):
         return result
-    if isinstance(result, (tuple, list)):
+    if isinstance(result, (tuple, list, Iterator)):
         return tuple(map(plain, result))
     if hasattr(result, "bits") or isinstance(result, (np.dtype, type)) or type(result).__name__ == "dtype":
         return str(result).rpartition(".")[2].rstrip("'>")
@@ -49,6 +52,9 @@ def plain(result):
 
 def same(ours, theirs):
     ours, theirs = plain(ours), plain(theirs)
+    if theirs is None:
+        assert ours is None
+        return None
     if isinstance(theirs, tuple):
         assert len(ours) == len(theirs)
         return [same(a, b) for a, b in zip(ours, theirs, strict=True)]

@@ -23,7 +23,8 @@ def public(modules=MODULES):
         for name in module.__all__:
             thing = getattr(module, name)
             full = f"{prefix}.{name}".removeprefix(".")
-            if callable(thing) and full not in SPELLED and thing not in found.values():
+            is_new = callable(thing) and not isinstance(thing, dl.DType) and thing not in found.values()
+            if is_new and full not in SPELLED:
                 found |= with_members(full, thing)
     return found
 

@@ -50,11 +50,8 @@ def test_a_call_that_a_function_does_not_take_is_answered_with_its_signature(key
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (
-            lambda: dl.zeros(3, 4),
-            r"^zeros: dtype must be .*, got 4; several extents are one tuple, as zeros\(\(2, 3\)\)",
-        ),
-        (lambda: dl.zeros(3, 4, 5), r"^zeros: takes at most 2 .*\(3 given\); call it as zeros\(shape, dtype=None"),
+        (lambda: dl.zeros((3,), 4), r"^zeros: dtype must be .*, got 4"),
+        (lambda: dl.zeros((3,), 4, 5), r"^zeros: takes at most 2 .*\(3 given\); call it as zeros\(shape, dtype=None"),
         (
             lambda: dl.fft.irfft(X, 1, 2, 3, 4),
             r"^irfft: takes .* 5 were given; call it as irfft\(x, /, n=None, axis=-1",
@@ -87,7 +84,7 @@ def test_the_message_of_a_wrong_call(call, text):
 def test_a_class_called_with_too_much_names_itself(name):
     with pytest.raises(TypeError) as caught:
         THINGS[name](*[object()] * 20)
-    last = name.rpartition(".")[2]
+    last = THINGS[name].__name__
     assert re.search(rf"^{last}: takes .*; call it as {last}\(|^{last}.* positional argument", str(caught.value))
 
 

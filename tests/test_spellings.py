@@ -308,3 +308,196 @@ def test_a_bool_in_the_place_of_an_axis_is_pytorchs_unbiased():
     x = dl.asarray([[1.0, 2.0], [3.0, 6.0]])
     assert dl.var_mean(x, True) == (dl.var(x, correction=1), 3)
     assert dl.std_mean(x, False) == (dl.std(x), 3)
+
+
+# -- extents one by one, views by a shape, dtypes that convert ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [dl.zeros, dl.ones, dl.empty], ids=lambda make: make.__name__)
+def test_extents_come_one_by_one_as_in_torch(make):
+    for call in (make(2, 3), make(2, np.int64(3)), make(2, 3, dtype="float32"), make((2, 3)), make([2, 3], "float32")):
+        assert call.shape == (2, 3)
+        assert call.dtype == dl.float32
+    assert make(2, 3, "int8").dtype == dl.int8
+    assert make(2, 3, 4, 5, dtype=dl.int16, device="cpu").shape == (2, 3, 4, 5)
+    assert make(0, 3).shape == (0, 3)
+    with pytest.raises(ValueError, match=rf"^{make.__name__}: "):
+        make(2, -1)
+    with pytest.raises(TypeError, match=rf"^{make.__name__}: "):
+        make(2, True)
+    with pytest.raises(TypeError, match=rf"^{make.__name__}: takes at most 2 positional arguments"):
+        make((2,), 3, 4)
+
+
+def test_view_takes_a_shape_as_in_torch():
+    t = dl.arange(24).view(2, 3, 4)
+    assert t.view(-1).shape == t.view((24,)).shape == (24,)
+    assert t.view(6, -1).same_memory(t)
+    assert t.view("uint64").dtype == dl.uint64
+    with pytest.raises(ValueError, match=r"^view: "):
+        t.permute(2, 1, 0).view(-1)
+    with pytest.raises(ValueError, match=r"^view: "):
+        t.view(5, 5)
+
+
+def test_item_takes_one_index_for_all_elements_as_in_numpy():
+    t = dl.asarray(CUBE).permute(2, 0, 1)
+    assert [t.item(i) for i in range(-24, 24)] == [CUBE.transpose(2, 0, 1).item(i) for i in range(-24, 24)]
+    with pytest.raises(IndexError, match=r"^item: index 24 is out of range for 24 elements"):
+        t.item(24)
+
+
+def test_a_dtype_converts_as_numpys_scalar_types():
+    assert dl.float64(0.1).item() == 0.1
+    assert dl.int32(-3.7).item() == -3
+    assert dl.uint8([1, 2]).tolist() == [1, 2]
+    assert dl.float32(dl.asarray([1.5], dtype="float64")).dtype == dl.float32
+    assert dl.int8().item() == 0
+    x = dl.asarray([1.0])
+    assert not dl.float32(x).same_memory(x)
+    with pytest.raises(OverflowError, match=r"^int8: 300 is outside int8"):
+        dl.int8(300)
+
+
+def test_unbiased_and_diagonal_are_taken_as_in_torch():
+    x = dl.asarray([[1.0, 2.0], [4.0, 8.0]])
+    assert dl.std(x, unbiased=True).item() == dl.std(x, correction=1).item()
+    assert x.var(dim=0, unbiased=False).tolist() == dl.var(x, axis=0).tolist()
+    assert dl.tril(x, diagonal=-1).tolist() == dl.tril(x, k=-1).tolist()
+    assert dl.diag(x, diagonal=1).tolist() == [2.0]
+
+
+# -- objects of NumPy that are indexed --------------------------------------------------------------------------------
+
+
+def test_r_and_c_join_what_numpys_join():
+    a, b = np.arange(4.0).reshape(2, 2), np.array([7.0, 8.0])
+    ours, theirs = dl.r_[dl.asarray(b), 0, 1:4, 0:1:3j], np.r_[b, 0, 1:4, 0:1:3j]
+    assert ours.tolist() == theirs.tolist()
+    same(dl.r_[dl.asarray(a), dl.asarray(a)], np.r_[a, a])
+    same(dl.c_[dl.asarray(a), dl.asarray(b)], np.c_[a, b])
+    same(dl.c_[1, 2], np.c_[1, 2])
+    assert dl.r_[1:3, True].dtype == dl.int64
+    with pytest.raises(TypeError, match=r"^r_: directives are not supported, got .*; call dl.concat"):
+        dl.r_["0,2", [1, 2]]
+    with pytest.raises(ValueError, match=r"^r_: a slice needs an end"):
+        dl.r_[1:]
+
+
+def test_grids_are_numpys():
+    same(dl.mgrid[0:2, 1:3], np.mgrid[0:2, 1:3])
+    same(dl.mgrid[3:0:-1], np.mgrid[3:0:-1])
+    for ours, theirs in zip(dl.ogrid[0:2, 1:3], np.ogrid[0:2, 1:3], strict=True):
+        same(ours, theirs)
+    for ours, theirs in zip(
+        dl.meshgrid([1, 2], [3, 4, 5], sparse=True), np.meshgrid([1, 2], [3, 4, 5], sparse=True), strict=True
+    ):
+        same(ours, theirs)
+    assert dl.s_[1:, ...] == np.s_[1:, ...]
+    assert dl.index_exp[2] == np.index_exp[2]
+    with pytest.raises(TypeError, match=r"^ogrid: expected slices"):
+        dl.ogrid[3]
+
+
+def test_names_of_classes_and_kinds():
+    assert dl.ndarray is dl.Tensor
+    assert dl.dtype is dl.DType
+    assert dl.device is dl.Device
+    assert dl.long is dl.int64
+    assert dl.half is dl.float16
+    for dtype in (np.dtype("f4"), "bfloat16", dl.float8_e4m3fn):
+        assert dl.issubdtype(dtype, dl.floating)
+        assert dl.issubdtype(dtype, dl.inexact)
+        assert not dl.issubdtype(dtype, dl.integer)
+    assert dl.issubdtype("uint8", dl.unsignedinteger)
+    assert dl.issubdtype("complex64", dl.number)
+    assert dl.issubdtype("float32", np.float32)
+    assert not dl.issubdtype("float32", float)
+
+
+def test_floats_give_no_warnings_and_nothing_else_can_be_asked_for():
+    with dl.errstate(divide="ignore", invalid="ignore") as state:
+        assert state is None
+        assert (dl.ones(1) / 0).item() == math.inf
+
+    @dl.errstate(all="ignore")
+    def quotient(x):
+        return x / 0
+
+    assert quotient(dl.ones(1)).item() == math.inf
+    with pytest.raises(ValueError, match=r"^errstate: .* expected over='ignore', got 'raise'"):
+        dl.errstate(over="raise")
+    assert set(dl.seterr(all="ignore").values()) == {"ignore"}
+
+
+# -- functions that write ---------------------------------------------------------------------------------------------
+
+
+def test_copyto_and_put_write_as_numpys():
+    ours, theirs = dl.asarray(CUBE, copy=True), CUBE.copy()
+    mask = CUBE % 2 == 0
+    dl.copyto(ours, -1, where=dl.asarray(mask))
+    np.copyto(theirs, -1, where=mask)
+    same(ours, theirs)
+    dl.put(ours.permute(2, 1, 0), [0, -1, 5], [70, 80])
+    np.put(theirs.transpose(2, 1, 0), [0, -1, 5], [70, 80])
+    same(ours, theirs)
+    dl.copyto(ours, dl.arange(4))
+    np.copyto(theirs, np.arange(4))
+    same(ours, theirs)
+    before = ours.tolist()
+    for indices, values, error in (([24], [1], IndexError), ([-25], [1], IndexError), ([0], [], ValueError)):
+        with pytest.raises(error, match=r"^put: "):
+            dl.put(ours, indices, values)
+    assert ours.tolist() == before
+    one = dl.asarray(3)
+    dl.put(one, [0, 0], [4, 5])
+    assert one.item() == 5
+
+
+def test_savez_writes_what_numpy_reads(tmp_path):
+    dl.savez(tmp_path / "a", dl.arange(3), [1.5], x=dl.ones((2, 2)))
+    with np.load(tmp_path / "a.npz") as found:
+        assert {name: found[name].tolist() for name in found} == {"arr_0": [0, 1, 2], "arr_1": [1.5], "x": [[1, 1]] * 2}
+    with pytest.raises(ValueError, match=r"^savez: arr_0 is the name of two tensors"):
+        dl.savez(tmp_path / "b.npz", 1, arr_0=2)
+    assert not (tmp_path / "b.npz").exists()
+
+
+def test_views_of_complex_numbers_share_their_memory():
+    z = dl.asarray([[1 + 2j, 3 - 4j]])
+    pairs = dl.view_as_real(z)
+    assert pairs.tolist() == [[[1.0, 2.0], [3.0, -4.0]]]
+    assert pairs.same_memory(z)
+    assert dl.view_as_complex(pairs).tolist() == z.tolist()
+    assert dl.view_as_complex(pairs).same_memory(z)
+    assert str(dl.complex([math.inf], [math.nan]).item()) == "(inf+nanj)"
+    with pytest.raises(TypeError, match=r"^view_as_complex: expected float32 or float64 of shape"):
+        dl.view_as_complex(dl.zeros(3))
+
+
+# -- layers and losses, beyond the examples of their rows --------------------------------------------------------------
+
+
+def test_layer_norm_of_16_bits_is_rounded_once():
+    x = dl.asarray(np.random.default_rng(3).normal(3, 0.1, (4, 64)), dtype="bfloat16")
+    exact = dl.layer_norm(x.astype("float64"), 64)
+    assert dl.layer_norm(x, 64).dtype == dl.bfloat16
+    assert dl.max(dl.abs(dl.layer_norm(x, (64,)).astype("float64") - exact)) <= 2**-8 * dl.max(dl.abs(exact))
+
+
+def test_attention_of_a_query_without_keys_is_zero():
+    one = dl.ones((1, 2, 4))
+    mask = dl.asarray([[False, False], [True, False]])
+    assert dl.scaled_dot_product_attention(one, one, one, mask).tolist() == [[[0.0] * 4, [1.0] * 4]]
+
+
+def test_cross_entropy_leaves_out_what_is_to_be_ignored():
+    x = dl.asarray([[2.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
+    expected = -dl.log_softmax(x, axis=1)[0, 0].item()
+    assert dl.cross_entropy(x, [0, -100, -100]).item() == pytest.approx(expected)
+    assert dl.cross_entropy(x, [0, 1, -100], reduction="none").tolist()[2] == 0
+    assert dl.cross_entropy(x, [[1.0, 0.0]] * 3, reduction="none").tolist()[0] == pytest.approx(expected)
+    assert dl.cross_entropy(x[0], 0).item() == pytest.approx(expected)
+    with pytest.raises(ValueError, match=r"^cross_entropy: target must have the shape \(3,\), got \(2,\)"):
+        dl.cross_entropy(x, [0, 1])

@@ -374,13 +374,26 @@ int(i.sum())
 float(x.mean())
 !np.vectorize(abs)(x)
 !np.random.rand(3)
-!np.loadtxt("a.txt")
-!np.errstate(divide="ignore")
+np.loadtxt(["1 2", "3 4"])
+np.float64(0.1)
+np.int32(3.7)
+isinstance(x, np.ndarray)
+np.dtype("float32").itemsize
+x.item(5)
+list(np.ndenumerate(i))
+list(np.ndindex(2, 2))
+np.meshgrid(v, four, sparse=True)
+np.c_[v, v]
+np.ogrid[0:2, 0:3]
+np.mgrid[0:1:3j]
+x[np.s_[1:, ::2]]
 !np.array2string(x)
 !np.matrix([[1, 2]])
 np.polyfit(v, v, 1)
-!np.r_[1, 2]
-!np.issubdtype(x.dtype, np.float64)
+np.r_[1, 2]
+np.r_[1:4, 0, v]
+np.issubdtype(x.dtype, np.float64)
+np.issubdtype(x.dtype, np.floating)
 !x.flat
 np.apply_along_axis(sum, 0, x)
 np.gcd(i, 6)
@@ -389,8 +402,7 @@ np.unwrap(v)
 np.histogram2d(v, v, 3)
 np.may_share_memory(x, x)
 np.extract(x > 0, x)
-!np.savez("a.npz", x=x)
-!np.mgrid[0:2, 0:2]
+np.mgrid[0:2, 0:2]
 """
 TORCH = """
 torch.tensor([1.0, 2.0])
@@ -565,7 +577,12 @@ x.device.type == "cpu"
 x @ square
 x[0, 1].item()
 !x.max(dim=1)
-!torch.zeros(2, 3)
+torch.zeros(2, 3)
+torch.ones(2, 3, dtype=torch.int64)
+x.std(unbiased=False)
+torch.triu(x, diagonal=1)
+x.view(-1)
+x.type(torch.float32)
 !x.detach()
 !x.add_(1)
 !x.backward()
@@ -577,6 +594,6 @@ x[0, 1].item()
 !x.std(dim=0)
 !x.sort(dim=1)
 !torch.median(x, dim=1)
-!x.view(4, 3)
+x.view(4, 3)
 !x.is_cuda
 """

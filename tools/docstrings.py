@@ -15,6 +15,7 @@ from numpydoc.validate import validate
 import dltensor as dl
 from dltensor._spellings.functions import METHODS
 from dltensor._spellings.functions import __all__ as ALIASES
+from dltensor._spellings.objects import __all__ as OBJECTS
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
 # Not demanded: GL02, compiled docstrings do not keep the layout of the source; ES01, one line may say everything; SA01,
@@ -25,7 +26,8 @@ OF_EXCEPTIONS = {"PR01", "PR02", "EX01"}
 # Signatures of enumerations and exceptions are those of their base class.
 OF_ENUMERATIONS = {"PR01", "PR02"}
 # Names of NumPy and PyTorch: their docstrings name the call that has the parameters.
-SPELLED = {f"dltensor.{name}" for name in ALIASES} | {f"dltensor.Tensor.{name}" for name in METHODS}
+SPELLED = {f"dltensor.{name}" for name in (*ALIASES, *OBJECTS, *dl.DTYPES)}
+SPELLED |= {f"dltensor.Tensor.{name}" for name in METHODS}
 
 
 def public():

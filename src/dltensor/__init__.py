@@ -111,6 +111,8 @@ from ._spellings import add_to_tensor as _add_to_tensor  # noqa: E402  its funct
 from ._spellings import help  # noqa: E402
 from ._spellings.functions import *  # noqa: E402, F403
 from ._spellings.functions import __all__ as _SPELLINGS  # noqa: E402
+from ._spellings.objects import *  # noqa: E402, F403
+from ._spellings.objects import __all__ as _OBJECTS  # noqa: E402
 
 # The names of operations and element types come from their tables.
 __all__ = [
@@ -239,6 +241,7 @@ __all__ = [
     "zeros",
     "zeros_like",
     *_REDUCTIONS,
+    *_OBJECTS,
 ]
 _SHOWN = frozenset(__all__)
 _naming.set_module(globals())

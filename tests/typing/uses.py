@@ -184,7 +184,6 @@ def making_and_rearranging(t: dl.Tensor) -> None:
     dl.zeros("3")  # type: ignore[arg-type]
     dl.zeros((2, 3.5))  # type: ignore[arg-type]
     assert_type(dl.zeros((2, 3), "float32"), dl.Tensor)
-    dl.zeros(2, 3)  # type: ignore[arg-type]
     dl.meshgrid(t, indexing="yx")  # type: ignore[arg-type]
     dl.concat(t, t)  # type: ignore[arg-type]
     dl.permute_dims(t)  # type: ignore[call-arg]

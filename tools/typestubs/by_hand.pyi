@@ -286,3 +286,10 @@ class _State(TypedDict):
 
 # -- shared/_tensors
 def pack(tensors: Mapping[str, TensorLike | Sequences]) -> dict[str, Tensor]: ...
+
+# -- _spellings/float_warnings
+def errstate(
+    *, all: Literal["ignore"] | None = None, divide: Literal["ignore"] | None = None,
+    over: Literal["ignore"] | None = None, under: Literal["ignore"] | None = None,
+    invalid: Literal["ignore"] | None = None,
+) -> AbstractContextManager[None]: ...

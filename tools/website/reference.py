@@ -48,6 +48,8 @@ TITLES = {
     "order": "sorting and sets",
     "sets": "sorting and sets",
     "percentiles": "statistics",
+    "networks": "layers and losses",
+    "float warnings": "threads and memory",
     "numbers": "element-wise functions of NumPy and PyTorch",
     "windows": "windows and sequences",
 }
@@ -60,7 +62,7 @@ GROUP_OF = {
     "data_ptr": "import and export",
     "frombuffer": "import and export",
     **dict.fromkeys(("histogram", "median", "quantile"), "statistics"),
-    **dict.fromkeys(("load", "memmap", "open_file", "save"), "files"),
+    **dict.fromkeys(("load", "memmap", "open_file", "save", "savez"), "files"),
     **dict.fromkeys(("adapt", "help", "inspect", "validate"), "inspection and validation"),
     "diff": "scans and differences",
 }
@@ -124,9 +126,10 @@ def kind(thing):
 def groups():
     """Return the public names of dltensor by group, in the order of the page."""
     from dltensor._ops.reduce import REDUCTIONS
+    from dltensor._spellings.objects import __all__ as OBJECTS
 
     declared_in, found = _stub_of(), {}
-    spelled = {row.name for row in spellings.rows() if row.is_function}
+    spelled = {row.name for row in spellings.rows() if row.is_function} | set(OBJECTS)
     for name in sorted(dl.__all__, key=str.lower):
         thing = getattr(dl, name)
         what = kind(thing)
@@ -138,14 +141,14 @@ def groups():
             group = "reductions"
         elif name in dl.DTYPES:
             group = "element types"
+        elif name in spelled:
+            group = "other spellings"
         elif what == "exception":
             group = "exceptions"
         elif what == "class":
             group = "classes"
         elif what == "data":
             group = "constants"
-        elif name in spelled:
-            group = "other spellings"
         else:
             group = GROUP_OF.get(name) or TITLES.get(declared_in[name], declared_in[name])
         found.setdefault(group, []).append(name)

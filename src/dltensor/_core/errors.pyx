@@ -9,7 +9,7 @@ from .types import DeviceError
 
 cdef extern from "_core/public_function.h" namespace "dlt":
     object new_python_function(str name, object function, object load, bytes text, object answer, object find_renamings)
-    object new_compiled_function(object function, bytes text, tuple renamings)
+    object new_compiled_function(object function, bytes text, tuple renamings, bint joins_extents)
 
 
 cdef dict _exceptions = {}
@@ -53,6 +53,9 @@ def python_function(str name, function, load, str text, answer, find_renamings):
     return new_python_function(name, function, load, text.encode(), answer, find_renamings)
 
 
-def compiled_function(function, str text, tuple renamings):
-    """Return a builtin that calls a compiled function, and takes keywords under other names too, as a tuple."""
-    return new_compiled_function(function, text.encode(), renamings)
+def compiled_function(function, str text, tuple renamings, bint joins_extents):
+    """Return a builtin that calls a compiled function, and takes keywords under other names too, as a tuple.
+
+    With `joins_extents`, integers at the beginning are one tuple: ``zeros(2, 3)`` is ``zeros((2, 3))``.
+    """
+    return new_compiled_function(function, text.encode(), renamings, joins_extents)

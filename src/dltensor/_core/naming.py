@@ -5,13 +5,16 @@ from types import BuiltinFunctionType, FunctionType
 
 from .call_errors import answer, has_plain_defaults, text_signature
 from .errors import compiled_function, python_function
+from .types import DType
 
 # Other names of parameters in NumPy and PyTorch, each followed by the name here.
 _RENAMINGS = (
     ("dim", "axis"), ("dims", "axis"), ("dim", "axes"), ("dims", "axes"), ("shifts", "shift"), ("keepdim", "keepdims"),
-    ("ddof", "correction"),
+    ("ddof", "correction"), ("unbiased", "correction"), ("diagonal", "k=0"),
 )  # fmt: skip
 # Functions that return something else with `dim`: PyTorch's median is the lower one, and both return indices, too.
+# Functions whose shape may come as extents one by one.
+_SHAPED = ("empty", "ones", "zeros")
 _UNLIKE_TORCH = ("median", "nanmedian", "sort")
 _builtins = {}  # by the function, which two modules may show
 _loaded_later = {}  # by the module and the name of the function
@@ -20,9 +23,9 @@ _loaded_later = {}  # by the module and the name of the function
 def _renamings_of(text):
     """Other names of the parameters of a function, by the text of its builtin: signature and docstring."""
     name, _, signature = text.partition("\n")[0].partition("(")
-    parameters = f" {signature[:-1].replace('=', ',')},"
+    parameters = f" {signature[:-1]}, {signature[:-1].replace('=', ',')},"
     pairs = [pair for pair in _RENAMINGS if f" {pair[1]}," in parameters and f" {pair[0]}," not in parameters]
-    return () if name in _UNLIKE_TORCH else tuple(name for pair in pairs for name in pair)
+    return () if name in _UNLIKE_TORCH else tuple(name.partition("=")[0] for pair in pairs for name in pair)
 
 
 def builtin_of(function):
@@ -32,7 +35,7 @@ def builtin_of(function):
     if builtin is None:
         if _is_cythons(function):
             text = f"{name}{function.__text_signature__}\n--\n\n{function.__doc__}"
-            builtin = compiled_function(function, text, _renamings_of(text))
+            builtin = compiled_function(function, text, _renamings_of(text), name in _SHAPED)
         else:
             text = f"{name}{text_signature(function)}\n--\n\n{function.__doc__ or ''}"
             builtin = python_function(name, function, None, text, answer, _renamings_of)
@@ -74,7 +77,9 @@ def _is_cythons(thing):
 
 
 def _has_renamings(name, signature):
-    can_have = "ax" in signature or "shift" in signature or "correction" in signature  # few functions do
+    can_have = (
+        "ax" in signature or "shift" in signature or "correction" in signature or "k=0" in signature
+    )  # few functions do
     return can_have and _renamings_of(name + signature) != ()
 
 
@@ -92,9 +97,11 @@ def set_module(namespace):
     for name in namespace["__all__"]:
         thing = namespace[name]
         if (type(thing) is FunctionType and not thing.__annotations__ and has_plain_defaults(thing)) or (
-            _is_cythons(thing) and _has_renamings(name, thing.__text_signature__)
+            _is_cythons(thing) and (name in _SHAPED or _has_renamings(name, thing.__text_signature__))
         ):
             thing = namespace[name] = builtin_of(thing)
+        if type(thing) is DType:
+            continue
         # Extension types have the module in their name; what the package itself shows keeps its name elsewhere.
         if callable(thing) and thing.__module__ not in (module, "dltensor"):
             thing.__module__ = module

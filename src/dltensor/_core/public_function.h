@@ -104,10 +104,46 @@ PyObject* call_compiled(PyObject*, PyObject* const* arguments, Py_ssize_t count,
   return call_renamed(compiled_functions[slot], arguments, count, keywords);
 }
 
+// How many arguments at the beginning are integers.
+inline Py_ssize_t count_extents(PyObject* const* arguments, Py_ssize_t count) {
+  Py_ssize_t extents = 0;
+  while (extents < count && PyIndex_Check(arguments[extents]) && !PyBool_Check(arguments[extents])) extents++;
+  return extents;
+}
+
+// Extents one by one, as PyTorch takes them, become one tuple: zeros(2, 3).
+[[gnu::noinline]] inline PyObject* call_with_joined_extents(const CompiledFunction& here, PyObject* const* arguments,
+                                                            Py_ssize_t count, Py_ssize_t extents, PyObject* keywords) {
+  const Py_ssize_t others = count - extents + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+  PyObject* const shape = PyTuple_New(extents);
+  PyObject** const joined = static_cast<PyObject**>(PyMem_Malloc(size_t(1 + others) * sizeof(PyObject*)));
+  PyObject* result = nullptr;
+  if (shape && joined) {
+    for (Py_ssize_t i = 0; i < extents; i++) PyTuple_SET_ITEM(shape, i, Py_NewRef(arguments[i]));
+    joined[0] = shape;
+    for (Py_ssize_t i = 0; i < others; i++) joined[1 + i] = arguments[extents + i];
+    result = keywords ? call_renamed(here, joined, 1 + count - extents, keywords)
+                      : here.body(nullptr, joined, 1 + count - extents, nullptr);
+  } else if (shape) {
+    PyErr_NoMemory();
+  }
+  Py_XDECREF(shape);
+  PyMem_Free(joined);
+  return result;
+}
+
+template <int slot>
+PyObject* call_shaped(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  if (count > 1) [[unlikely]]
+    if (const Py_ssize_t extents = count_extents(arguments, count); extents > 1)
+      return call_with_joined_extents(compiled_functions[slot], arguments, count, extents, keywords);
+  return call_compiled<slot>(self, arguments, count, keywords);
+}
+
 template <int... slots>
-KeywordFunction compiled_call(int slot, std::integer_sequence<int, slots...>) {
-  static const KeywordFunction calls[] = {call_compiled<slots>...};
-  return calls[slot];
+KeywordFunction compiled_call(int slot, bool joins_extents, std::integer_sequence<int, slots...>) {
+  static const KeywordFunction calls[] = {call_compiled<slots>...}, shaped[] = {call_shaped<slots>...};
+  return joins_extents ? shaped[slot] : calls[slot];
 }
 
 // The function, borrowed. Several threads may load it at the same time, and get the same one.
@@ -173,7 +209,7 @@ inline PyObject* new_python_function(PyObject* name, PyObject* function, PyObjec
 }
 
 // A function that Cython compiled. `renamings` is a tuple of spellings, each followed by the name of a parameter.
-inline PyObject* new_compiled_function(PyObject* function, PyObject* text, PyObject* renamings) {
+inline PyObject* new_compiled_function(PyObject* function, PyObject* text, PyObject* renamings, bool joins_extents) {
   if (compiled_count == most_compiled)
     return PyErr_SetString(PyExc_RuntimeError, "public_function: too many compiled functions"), nullptr;
   PyObject* self;
@@ -182,7 +218,7 @@ inline PyObject* new_compiled_function(PyObject* function, PyObject* text, PyObj
   here.body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
   here.function = Py_NewRef(function);
   set_renamings(&here, Py_NewRef(renamings));
-  const KeywordFunction call = compiled_call(compiled_count++, std::make_integer_sequence<int, most_compiled>{});
+  const KeywordFunction call = compiled_call(compiled_count++, joins_extents, std::make_integer_sequence<int, most_compiled>{});
   return new_builtin(&here, self, reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name, text, call);
 }
 

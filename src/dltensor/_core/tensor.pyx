@@ -961,7 +961,7 @@ cdef class Tensor:
         Parameters
         ----------
         *index : int, optional
-            One index per dimension; none for a tensor of one element.
+            One index per dimension, or one in C order for all; none for a tensor of one element.
 
         Returns
         -------
@@ -981,13 +981,22 @@ cdef class Tensor:
 
         Examples
         --------
-        >>> dl.asarray([[1, 2], [3, 4]]).item(1, 0)
-        3
+        >>> t = dl.asarray([[1, 2], [3, 4]])
+        >>> t.item(1, 0), t.item(2)
+        (3, 3)
         """
         cdef int i
-        cdef int64_t at = 0
+        cdef int64_t at = 0, flat
         cdef Place place
-        if index:
+        if len(index) == 1 and self.impl.dl.ndim > 1:
+            try:
+                flat = checked_index(index[0], numel(self.impl.dl.ndim, self.impl.dl.shape), 0)
+            except IndexError:
+                raise IndexError(f"item: index {index[0]} is out of range for {self.size} elements") from None
+            for i in reversed(range(self.impl.dl.ndim)):
+                at = stepped(at, flat % self.impl.dl.shape[i], self.impl.dl.strides[i])
+                flat //= self.impl.dl.shape[i]
+        elif index:
             if len(index) != self.impl.dl.ndim:
                 raise IndexError(f"item: expected {self.impl.dl.ndim} positions, got {len(index)}")
             for i in range(self.impl.dl.ndim):
@@ -1399,27 +1408,37 @@ cdef class Tensor:
             raise TypeError("reshape: expected a shape, got nothing; the shape of one element without dimensions is ()")
         return reshaped_in(self, shape[0] if len(shape) == 1 else shape, copy, order, "reshape")
 
-    def view(self, dtype):
-        """Return a view of the same bytes with another dtype.
+    def view(self, dtype, *extents):
+        """Return a view of the same bytes with another dtype, or of the same elements with another shape.
 
         Parameters
         ----------
-        dtype : dtype_like
-            Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides. NumPy's
-            raw bytes, "V1", "V2", "V4" and "V8", are unsigned integers of that width.
+        dtype : dtype_like, int or sequence of int
+            Dtype of the same width, or a shape as of `reshape`, as in PyTorch. Another width needs a contiguous last
+            dimension whose bytes it divides. NumPy's raw bytes, "V1", "V2", "V4" and "V8", are unsigned integers of
+            that width.
+        *extents : int
+            The other extents of a shape whose first one is `dtype`.
 
         {Tensor.transpose: Returns}
 
         Raises
         ------
+        TypeError
+            `dtype` is neither a dtype nor a shape.
         ValueError
-            The widths differ and the last dimension cannot be divided into elements of the new dtype.
+            The widths differ and the last dimension cannot be divided into elements of the new dtype; or the shape has
+            another number of elements, or needs a copy.
 
         Examples
         --------
         >>> dl.asarray([1.0], dtype="float32").view("uint32")
         Tensor([1065353216], shape=(1,), device=cpu, dtype=uint32)
+        >>> dl.zeros((2, 3)).view(-1).shape, dl.zeros((2, 3)).view(3, 2).shape
+        ((6,), (3, 2))
         """
+        if extents or isinstance(dtype, (int, tuple, list)):
+            return reshaped_in(self, (dtype, *extents) if extents else dtype, False, "C", "view")
         cdef Tensor result = same_view(self)
         reinterpret(&self.impl.dl, self.impl.flags, read_dtype(known_dtype(dtype), "view"), &result.impl.dl)
         result.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED

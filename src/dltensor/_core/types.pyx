@@ -528,6 +528,43 @@ cdef class DType:
     def __repr__(self):
         return f"dltensor.{self.name}"
 
+    def __call__(self, x=0, /) -> Tensor:
+        """Convert a number or an array to this dtype, as NumPy's scalar types.
+
+        Parameters
+        ----------
+        x : array_like, number or nested sequence of numbers, default 0
+            A float is truncated for integers.
+
+        Returns
+        -------
+        Tensor
+            New, of the shape of `x`.
+
+        Raises
+        ------
+        TypeError
+            `x` is not a tensor.
+        OverflowError
+            A number is out of range.
+        ValueError
+            A number is NaN, and the dtype has integers; or the dtype cannot represent it.
+
+        Examples
+        --------
+        >>> dl.float64(0.1), dl.int8([3, 4]).dtype
+        (Tensor(0.1, shape=(), device=cpu, dtype=float64), dltensor.int8)
+        """
+        from .convert import asarray
+        try:
+            if isinstance(x, float) and self.kind in "iu":
+                x = int(x)
+            if isinstance(x, (int, float, complex, list, tuple)):
+                return asarray(x, dtype=self, copy=True)
+            return asarray(x).astype(self)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise type(error)(f"{self.name}: {str(error).removeprefix('asarray: ')}") from None
+
     def __str__(self):
         return self.name
 
@@ -715,9 +752,8 @@ cdef DLDataType read_dtype(object x, str func) except *:
                         f"has all names")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         raise TypeError(f"{func}: expected a dtype, got a tensor of type {type(x).__qualname__}; pass its .dtype")
-    several = f"; several extents are one tuple, as {func}((2, 3))" if isinstance(x, int) else ""
     raise TypeError(f"{func}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
-                    f"or torch dtype, got {quoted(x, 80)}{several}")
+                    f"or torch dtype, got {quoted(x, 80)}")
 
 
 cdef object numpy_dtype(DLDataType value, str func):

@@ -45,7 +45,7 @@ def zeros(shape, dtype=None, *, device=None):
     Parameters
     ----------
     shape : int or sequence of int
-        Shape of the tensor.
+        Shape of the tensor; its extents may come one by one, as in ``zeros(2, 3)``.
     dtype : dtype_like, optional
         Element type; by default `get_default_dtype`, float32 unless another one was chosen. An unnamed type is
         filled with zero bytes.
@@ -577,7 +577,7 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
     return result if device is None else on_device(result, device, "eye")
 
 
-def meshgrid(*arrays, indexing="xy"):
+def meshgrid(*arrays, indexing="xy", sparse=False):
     """Return the coordinates of a grid, one tensor per axis.
 
     Parameters
@@ -586,6 +586,8 @@ def meshgrid(*arrays, indexing="xy"):
         Coordinates along each axis, of shape ``(n,)``.
     indexing : {"xy", "ij"}, default "xy"
         "xy" swaps the first two dimensions of the results (Cartesian), "ij" does not (matrix indexing).
+    sparse : bool, default False
+        Return tensors that broadcast to the grid: of one element along all axes but their own.
 
     Returns
     -------
@@ -618,9 +620,11 @@ def meshgrid(*arrays, indexing="xy"):
     shape = [tensors[d].size for d in order]
     result = []
     for position, t in enumerate(tensors):
+        axis = order.index(position)
         strides = [0] * ndim
-        strides[order.index(position)] = t.strides[0] if t.ndim else 0
-        result.append(as_strided(t, shape, strides, readonly=True, func="meshgrid"))
+        strides[axis] = t.strides[0] if t.ndim else 0
+        extents = [t.size if d == axis else 1 for d in range(ndim)] if sparse else shape
+        result.append(as_strided(t, extents, strides, readonly=True, func="meshgrid"))
     return tuple(result)
 
 

@@ -32,10 +32,11 @@ inline ReduceKeyword reduce_keywords[] = {
     {"where", DLT_TAKES_WHERE, &ReduceArguments::where, nullptr},
     {"initial", DLT_TAKES_INITIAL, &ReduceArguments::initial, nullptr},
     {"saturate", DLT_TAKES_SATURATE, &ReduceArguments::saturate, nullptr},
-    // NumPy's and PyTorch's names of three of them.
+    // NumPy's and PyTorch's names of three of them; `unbiased` is a bool, and so a correction of 1 or 0.
     {"dim", 0, &ReduceArguments::axis, nullptr},
     {"keepdim", 0, &ReduceArguments::keepdims, nullptr},
     {"ddof", DLT_TAKES_CORRECTION, &ReduceArguments::correction, nullptr},
+    {"unbiased", DLT_TAKES_CORRECTION, &ReduceArguments::correction, nullptr},
 };
 
 // The call to write in place of one with `dim`, where PyTorch returns something else; null where it returns the same.

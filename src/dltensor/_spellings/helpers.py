@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that rows of the table call where an expression does not do. Not public."""
 
-from itertools import islice
+from itertools import islice, product
 from math import isfinite, prod
 
-from .._core.convert import asarray, asarrays
+from .._core.convert import asarray, asarrays, empty
 from .._core.foreign_text import first_line
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
 from .._core.shapes import joined_shape
-from .._core.types import DTYPES
+from .._core.types import DTYPES, as_dtype
 from .._ops import elementwise as ops
 from .._ops import reduce
 from .._ops.casting import astype, where
-from .._ops.creation import meshgrid, zeros
+from .._ops.creation import arange, meshgrid, zeros
 from .._ops.dtypes import finfo, isdtype
-from .._ops.elementwise import add, multiply
-from .._ops.manipulation import broadcast_arrays, broadcast_to, moveaxis, reshape, stack
+from .._ops.elementwise import add, multiply, remainder
+from .._ops.manipulation import broadcast_arrays, broadcast_to, expand_dims, moveaxis, reshape, squeeze, stack
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
 from .._ops.sort import top_k
@@ -330,3 +330,159 @@ def roots_of(p):
         diagonal(companion, -1)[...] = 1
         result[:degree] = eigvals(companion)
     return astype(result, dtype)
+
+
+# -- names of PyTorch -------------------------------------------------------------------------------------------------
+
+
+def windows_of(x, dim, size, step):
+    """Return a view of windows along a dimension, in a new last one, as PyTorch's ``unfold``."""
+    from .._ops.padding import sliding_window_view
+
+    axis, step = axis_of(dim, x.ndim, "unfold"), integer_of(step, "step", "unfold")
+    if step < 1:
+        raise ValueError(f"unfold: step must be at least 1, got {step}")
+    return sliding_window_view(x, size, axis)[(*(slice(None),) * axis, slice(None, None, step))]
+
+
+def distances(x1, x2, p):
+    """Return the distances of each row of one matrix from each row of another, as PyTorch's ``cdist``."""
+    from ..linalg import vector_norm
+
+    x1, x2 = asarrays(x1, x2)
+    return vector_norm(ops.subtract(expand_dims(x1, axis=-2), expand_dims(x2, axis=-3)), axis=-1, ord=p)
+
+
+def part_of(x, dim, start, length):
+    """Return a view of `length` elements of a dimension, as PyTorch's ``narrow``."""
+    x = asarray(x)
+    axis = axis_of(dim, x.ndim, "narrow")
+    start, length = integer_of(start, "start", "narrow"), integer_of(length, "length", "narrow")
+    first, extent = start + (x.shape[axis] if start < 0 else 0), x.shape[axis]
+    if not 0 <= first <= first + length <= extent:
+        raise ValueError(f"narrow: {length} elements from {start} are not in the {extent} of dimension {dim}")
+    return x[(*(slice(None),) * axis, slice(first, first + length))]
+
+
+def of_parts(real, imag):
+    """Return complex numbers of real and imaginary parts, as PyTorch's ``complex``."""
+    real, imag = broadcast_arrays(*asarrays(real, imag))
+    result = empty(real.shape, result_type(real.dtype, imag.dtype, "complex64"), device=real.device)
+    result.real[...], result.imag[...] = real, imag
+    return result
+
+
+def parts_of(x):
+    """Return a view of complex numbers as pairs of floats, as PyTorch's ``view_as_real``."""
+    x = asarray(x)
+    if not isdtype(x.dtype, "complex floating"):
+        raise TypeError(f"view_as_real: expected complex numbers, got {x.dtype}")
+    return reshape(expand_dims(x, axis=-1).view(f"float{x.dtype.bits // 2}"), (*x.shape, 2), copy=False)
+
+
+def number_of(x):
+    """Return a view of pairs of floats as complex numbers, as PyTorch's ``view_as_complex``."""
+    x = asarray(x)
+    if x.dtype.name not in ("float32", "float64") or x.shape[-1:] != (2,):
+        raise TypeError(f"view_as_complex: expected float32 or float64 of shape (..., 2), got {x.dtype} of {x.shape}")
+    return squeeze(x.view(f"complex{2 * x.dtype.bits}"), -1)
+
+
+def counted(x, bins, low, high):
+    """Return how many elements are in bins of equal width, in the dtype of `x`, as PyTorch's ``histc``."""
+    from .._ops.quantiles import histogram
+
+    x = asarray(x)
+    return astype(histogram(x, bins, None if low == high == 0 else (low, high))[0], x.dtype)
+
+
+def determinant(x):
+    """Return determinants, as PyTorch's ``det``."""
+    from ..linalg import det
+
+    return det(x)
+
+
+def inverse_of(x):
+    """Return inverses of matrices, as PyTorch's ``inverse``."""
+    from ..linalg import inv
+
+    return inv(x)
+
+
+def filled(x, mask, source):
+    """Return a copy whose elements at a mask are those of `source` in order, as PyTorch's ``masked_scatter``."""
+    result, source = asarray(x, copy=True), reshape(asarray(source), (-1,))
+    mask = broadcast_to(asarray(mask), result.shape)
+    count = reduce.count_nonzero(mask).item()
+    if count > source.size:
+        raise ValueError(f"masked_scatter: the mask selects {count} elements, source has {source.size}")
+    result[mask] = source[:count]
+    return result
+
+
+# -- names of NumPy ---------------------------------------------------------------------------------------------------
+
+
+def of_numpy(name):
+    """Return a function of NumPy, which reads or writes text."""
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError(f"{name}: NumPy is not installed; pip install numpy") from None
+    return getattr(numpy, name)
+
+
+def on_host(x):
+    """Return a tensor as an array of NumPy."""
+    return asarray(x).to("cpu").numpy()
+
+
+def is_kind(dtype, kind):
+    """Test whether a dtype is of a kind, or equal to another dtype, as NumPy's ``issubdtype``."""
+    dtype = as_dtype(dtype)
+    if isinstance(kind, tuple) or (isinstance(kind, str) and kind in _KINDS):
+        return isdtype(dtype, kind)
+    return dtype == as_dtype(kind)
+
+
+_KINDS = ("integral", "signed integer", "unsigned integer", "real floating", "complex floating", "numeric", "bool")
+
+
+def copied(x, src, mask):
+    """Write elements of one tensor to another where a mask is true, as NumPy's ``copyto``."""
+    if mask is True:
+        x[...] = src
+    else:
+        x[...] = where(mask, src, x)
+
+
+def put_at(x, indices, values):
+    """Write values, repeated as often as needed, to places in C order, as NumPy's ``put``."""
+    from .._ops.positions import unravel_index
+
+    indices = reshape(asarray(indices, device=x.device), (-1,))
+    values = reshape(asarray(values, device=x.device), (-1,))
+    if indices.size and not values.size:
+        raise ValueError("put: there are indices and no values")
+    if indices.size > values.size:
+        values = take(values, remainder(arange(indices.size, device=x.device), values.size))
+    flat = where(ops.less(indices, 0), add(indices, x.size), indices)
+    if reduce.any(ops.logical_or(ops.less(flat, 0), ops.greater_equal(flat, x.size))):
+        raise IndexError(f"put: an index is out of range for {x.size} elements")
+    key = unravel_index(flat, x.shape) if x.ndim else ...
+    x[key] = values[: indices.size] if x.ndim else values[indices.size - 1]
+
+
+def positions_of(shape):
+    """Yield the positions of a shape in C order, as NumPy's ``ndindex``."""
+    sizes = [integer_of(size, "an extent", "ndindex") for size in one_shape(shape)]
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"ndindex: extents must be at least 0, got {tuple(sizes)}")
+    return product(*map(range, sizes))
+
+
+def items_of(x):
+    """Yield the positions and the numbers of a tensor in C order, as NumPy's ``ndenumerate``."""
+    x = asarray(x)
+    return zip(positions_of(x.shape), reshape(x, (-1,)).tolist(), strict=True)

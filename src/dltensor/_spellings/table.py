@@ -114,6 +114,38 @@ is_floating_point | x, / -> bool         | isdtype(asarray(x).dtype, "real float
 is_complex   | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | tT | x
 iscomplexobj | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | n | z
 isrealobj    | x, / -> bool              | not isdtype(asarray(x).dtype, "complex floating") | n | z
+linear       |                           |                | f    | x, five4, five
+layer_norm   |                           |                | f    | x, (4,), four, four
+normalize    |                           |                | f    | x
+embedding    |                           |                | f    | index, x
+cosine_similarity |                      |                | tf   | x, y
+mse_loss     |                           |                | f    | x, y
+cross_entropy |                          |                | f    | x, index3[0]
+scaled_dot_product_attention |           |                | f    | cube, cube, cube
+cdist        | x1, x2, /, p=2.0          | distances(x1, x2, p) | t | x, y
+dist         | x, other, /, p=2          | norm_of(subtract(x, other), p, None, False) | tT | x, y, 3
+bucketize|x, boundaries, /, *, right=False|searchsorted(boundaries, x, side="right" if right else "left")|t|x, ascending
+narrow       | x, dim, start, length, /  | part_of(x, dim, start, length) | tT | x, 1, 1, 2
+complex      | real, imag, /             | of_parts(real, imag) | t | x, y
+polar        | abs, angle, /             | of_parts(multiply(cos(angle), abs), multiply(sin(angle), abs))|t|positive, y
+view_as_real | x, /                      | parts_of(x)    | t    | z
+view_as_complex | x, /                   | number_of(x)   | t    | two
+histc        | x, /, bins=100, min=0, max=0 | counted(x, bins, min, max) | tT | x, 5
+det          | x, /                      | determinant(x) | tT   | square
+inverse      | x, /                      | inverse_of(x)  | tT   | square
+masked_scatter | x, mask, source, /      | filled(x, mask, source) | tT | x, mask, y
+is_tensor    | x, /  -> bool             | isinstance(x, Tensor) | t | x
+issubdtype   | dtype, kind, / -> bool    | is_kind(dtype, kind) | n | float32, float64
+copyto       | x, src, /, *, where=True -> None | copied(x, src, where) | n | copy(x), 2.0
+put          | x, indices, values, / -> None | put_at(x, indices, values) | n | copy(x), [0, -1], [1.0, 2.0]
+ndenumerate  | x, / -> Iterator[Any]     | items_of(x)    | n    | x
+ndindex      | *shape -> Iterator[Any]   | positions_of(shape) | n | 2, 3
+loadtxt      | file, /, **kwargs         | asarray(of_numpy("loadtxt")(file, **kwargs)) | n | ["1 2", "3 4"]
+genfromtxt   | file, /, **kwargs         | asarray(of_numpy("genfromtxt")(file, **kwargs)) | n | ["1 2", "3 x"]
+savetxt      | file, x, /, **kwargs -> None | of_numpy("savetxt")(file, on_host(x), **kwargs) | n | "/dev/null", x
+.unfold      | x, dim, size, step, /     | windows_of(x, dim, size, step) | T | x, 1, 2, 2
+.type        | x, dtype, /               | astype(x, dtype) | T  | x, float32
+.stride      | x, dim=None, / -> Any     | x.strides if dim is None else x.strides[dim] | T | x, 1
 exp log log2 log10 log1p sqrt reciprocal |   |                | T    | positive
 sin cos tan sinh cosh tanh asinh atan expm1 square floor ceil trunc sign abs | | | T | x
 asin acos atanh |                        |                | T    | small

@@ -516,6 +516,38 @@ def save(file, tensors, *, format=None, metadata=None, fsync=False):
     save_as(file, tensors, format, metadata, bool(fsync))
 
 
+def savez(file, *tensors, **named):
+    """Save tensors to a .npz file, under their keywords, or as ``arr_0``, ``arr_1`` and so on.
+
+    Parameters
+    ----------
+    file : path_like or writable binary file
+        The file; ``.npz`` is appended to a path without it.
+    *tensors, **named : array_like or nested sequence of numbers
+        The tensors.
+
+    {save: Raises}
+
+    {See Also: save, load}
+
+    {Notes: NumPy: ``numpy.savez``.}
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a")
+    >>> dl.savez(path, dl.arange(2), x=dl.ones(1)); sorted(dl.load(path + ".npz"))
+    ['arr_0', 'x']
+    """
+    places = {f"arr_{place}": tensor for place, tensor in enumerate(tensors)}
+    if places.keys() & named.keys():
+        raise ValueError(f"savez: {', '.join(sorted(places.keys() & named.keys()))} is the name of two tensors")
+    if isinstance(file, (str, os.PathLike)):
+        path = os.fsdecode(file)
+        file = path if path.endswith(".npz") else f"{path}.npz"
+    save(file, places | named, format="npz")
+
+
 def memmap(path, shape, dtype, *, mode="r", offset=0):
     """Map raw elements of a file as a tensor.
 

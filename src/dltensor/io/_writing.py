@@ -30,7 +30,8 @@ def save_as(file, tensors, form, metadata, fsync):
     """Save tensors; arguments as for `save`."""
     is_path = isinstance(file, str | bytes | os.PathLike) or not callable(getattr(file, "write", None))
     if is_path:
-        path = checked_path(file, "save", "file must be a path or a binary file object")
+        expected = "the file comes first: save('a.npz', tensors); expected a path or a binary file object"
+        path = checked_path(file, "save", expected)
         prefix, name = shown(path, "save"), os.fsdecode(path)
     else:
         name = getattr(file, "name", None)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of NumPy and PyTorch that are no functions: classes, dtypes, kinds of dtypes, and objects that are indexed."""
+
+from .._core.convert import asarray
+from .._core.tensor import Tensor
+from .._core.types import DTYPES, Device, DType
+from .._ops.casting import astype
+from .._ops.creation import arange, linspace, meshgrid
+from .._ops.manipulation import concat, expand_dims, reshape, stack
+from .._ops.promotion import result_type
+
+device = Device
+dtype = DType
+ndarray = Tensor
+
+# Dtypes whose name has one meaning in NumPy and PyTorch.
+bool_, short, intc = (DTYPES[name] for name in ("bool", "int16", "int32"))
+int_ = intp = long = DTYPES["int64"]
+half, single, double = (DTYPES[name] for name in ("float16", "float32", "float64"))
+csingle = cfloat = DTYPES["complex64"]
+cdouble = DTYPES["complex128"]
+
+# Kinds of dtypes as isdtype takes them, for issubdtype.
+integer, signedinteger, unsignedinteger = "integral", "signed integer", "unsigned integer"
+floating, complexfloating, number = "real floating", "complex floating", "numeric"
+inexact = (floating, complexfloating)
+
+
+def _range_of(key, name):
+    """The numbers of a slice; with a complex step, so many from start to stop, both included."""
+    start, stop, step = key.start or 0, key.stop, 1 if key.step is None else key.step
+    if stop is None:
+        raise ValueError(f"{name}: a slice needs an end, got {key}")
+    if isinstance(step, complex):
+        return linspace(start, stop, int(abs(step)))
+    return arange(start, stop, step)
+
+
+class _Grid:
+    """Coordinates of a grid, from one slice for each dimension: NumPy's ``mgrid`` and ``ogrid``."""
+
+    __slots__ = ("is_open", "name")
+
+    def __init__(self, name):
+        self.name, self.is_open = name, name == "ogrid"
+
+    def __getitem__(self, key):
+        slices = key if isinstance(key, tuple) else (key,)
+        if not all(isinstance(one, slice) for one in slices):
+            raise TypeError(f"{self.name}: expected slices, as dl.{self.name}[0:2, 0:3], got {key!r}")
+        ranges = [_range_of(one, self.name) for one in slices]
+        if not isinstance(key, tuple):
+            return ranges[0]
+        common = result_type(*ranges)
+        ranges = [astype(one, common, copy=False) for one in ranges]
+        grids = meshgrid(*ranges, indexing="ij", sparse=self.is_open)
+        return tuple(grids) if self.is_open else stack(grids)
+
+
+class _Joined:
+    """Arrays, numbers and slices, joined along the first axis or as columns: NumPy's ``r_`` and ``c_``."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getitem__(self, key):
+        items = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(one, str) for one in items):
+            raise TypeError(f"{self.name}: directives are not supported, got {key!r}; call dl.concat with an axis")
+        parts = [_range_of(one, self.name) if isinstance(one, slice) else one for one in items]
+        common = result_type(*(one if isinstance(one, (bool, int, float, complex)) else asarray(one) for one in parts))
+        parts = [
+            asarray(one, dtype=common) if isinstance(one, (bool, int, float, complex)) else asarray(one)
+            for one in parts
+        ]
+        parts = [reshape(one, (1,)) if one.ndim == 0 else one for one in parts]
+        if self.name == "c_":
+            parts = [expand_dims(one, axis=1) if one.ndim == 1 else one for one in parts]
+        return concat([astype(one, common, copy=False) for one in parts], axis=-1 if self.name == "c_" else 0)
+
+
+class _Key:
+    """The key itself: NumPy's ``s_`` and ``index_exp``."""
+
+    __slots__ = ("is_tuple",)
+
+    def __init__(self, is_tuple):
+        self.is_tuple = is_tuple
+
+    def __getitem__(self, key):
+        return (key,) if self.is_tuple and not isinstance(key, tuple) else key
+
+
+mgrid, ogrid = _Grid("mgrid"), _Grid("ogrid")
+r_, c_ = _Joined("r_"), _Joined("c_")
+s_, index_exp = _Key(False), _Key(True)
+
+__all__ = [
+    "bool_", "c_", "cdouble", "cfloat", "complexfloating", "csingle", "device", "double", "dtype", "floating", "half",
+    "index_exp", "inexact", "int_", "intc", "integer", "intp", "long", "mgrid", "ndarray", "number", "ogrid", "r_",
+    "s_", "short", "signedinteger", "single", "unsignedinteger",
+]  # fmt: skip
