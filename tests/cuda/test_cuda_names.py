@@ -24,13 +24,29 @@ histogram2d(x[0],x[1],2) histogramdd(x,2,density=True) block_diag(x,x) compress(
 choose(i%2,(x,-x)) piecewise(x,[x>0],[abs,1]) apply_along_axis(dl.sum,1,x) flatten(x) unflatten(x,1,(3,1)) aminmax(x)
 std_mean(x) scatter(x,1,i[:,:1]%3,x) scatter_add(x,1,i[:,:1]%3,x) index_add(x,0,[0,0],x) addmm(x,x[:,:2],x[:,:3])
 leaky_relu(x) elu(x) silu(x) logsigmoid(x) divmod(x,2) cartesian_prod(x[0],x[1])
+linear(x,x,x[0,:2]) layer_norm(x,3,x[0]) normalize(x) embedding(i[:,1:]%2,x) cosine_similarity(x,x) mse_loss(x,x[0])
+scaled_dot_product_attention(x,x,x) scaled_dot_product_attention(x,x,x,x[:,:2]>0) cross_entropy(x,[0,2]) cdist(x,x)
+dist(x,x[0]) bucketize(x,dl.sort(x[0])) narrow(x,1,0,2) complex(x,x) polar(x,x) view_as_real(x+0j) histc(x,3)
+det(x[:,:2]) inverse(x[:,:2]) masked_scatter(x,x>0,x) view_as_complex(x[:,:2].copy()) r_[x[0],x[1],0] c_[x,x] float64(x)
+x.view(3,2)
 """
 
 
 @pytest.mark.parametrize("call", CALLS.split())
 def test_a_composed_function_computes_on_the_device(call):
-    on_device = eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X).to("cuda"), "i": I.to("cuda")})
-    same(on_device, eval(f"dl.{call}", {"dl": dl, "x": dl.asarray(X), "i": I}))
+    call = call if call.startswith("x.") else f"dl.{call}"
+    on_device = eval(call, {"dl": dl, "x": dl.asarray(X).to("cuda"), "i": I.to("cuda")})
+    same(on_device, eval(call, {"dl": dl, "x": dl.asarray(X), "i": I}))
     found = on_device if isinstance(on_device, (tuple, list)) else [on_device]
     for one in [each for part in found for each in (part if isinstance(part, (tuple, list)) else [part])]:
         assert "one_hot" in call or str(one.device) == "cuda:0"
+
+
+def test_copyto_and_put_write_to_the_device():
+    here, there = dl.asarray(X, copy=True), dl.asarray(X).to("cuda")
+    for t in (here, there):
+        dl.copyto(t, 7.0, where=t < 0)
+        dl.put(t, [0, -1], [1.5])
+    assert there.tolist() == here.tolist()
+    with pytest.raises(IndexError, match=r"^put: an index is out of range for 6 elements"):
+        dl.put(there, [6], [1.0])

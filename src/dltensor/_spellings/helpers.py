@@ -19,6 +19,7 @@ from .._ops.elementwise import add, multiply, remainder
 from .._ops.manipulation import broadcast_arrays, broadcast_to, expand_dims, moveaxis, reshape, squeeze, stack
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
+from .._ops.selection import tensor_to_write
 from .._ops.sort import top_k
 from .._ops.take import add_at, nonzero, take
 
@@ -451,6 +452,7 @@ _KINDS = ("integral", "signed integer", "unsigned integer", "real floating", "co
 
 def copied(x, src, mask):
     """Write elements of one tensor to another where a mask is true, as NumPy's ``copyto``."""
+    tensor_to_write(x, "copyto")
     if mask is True:
         x[...] = src
     else:
@@ -461,6 +463,7 @@ def put_at(x, indices, values):
     """Write values, repeated as often as needed, to places in C order, as NumPy's ``put``."""
     from .._ops.positions import unravel_index
 
+    tensor_to_write(x, "put")
     indices = reshape(asarray(indices, device=x.device), (-1,))
     values = reshape(asarray(values, device=x.device), (-1,))
     if indices.size and not values.size:

@@ -378,7 +378,8 @@ def cross_entropy(x, target, *, ignore_index=-100, reduction="mean"):
     >>> round(dl.cross_entropy([[2.0, 0.0]], [0]).item(), 4)
     0.1269
     """
-    (x,), target = _floats("cross_entropy", x), asarray(target)
+    (x,) = _floats("cross_entropy", x)
+    target = asarray(target).to(x.device)
     if x.ndim == 0:
         raise ValueError("cross_entropy: expected shape (classes,) or (N, classes, ...), got ()")
     axis = min(1, x.ndim - 1)

@@ -69,12 +69,11 @@ class _Joined:
         items = key if isinstance(key, tuple) else (key,)
         if any(isinstance(one, str) for one in items):
             raise TypeError(f"{self.name}: directives are not supported, got {key!r}; call dl.concat with an axis")
-        parts = [_range_of(one, self.name) if isinstance(one, slice) else one for one in items]
-        common = result_type(*(one if isinstance(one, (bool, int, float, complex)) else asarray(one) for one in parts))
-        parts = [
-            asarray(one, dtype=common) if isinstance(one, (bool, int, float, complex)) else asarray(one)
-            for one in parts
-        ]
+        given = [one if isinstance(one, (bool, int, float, complex, slice)) else asarray(one) for one in items]
+        place = next((one.device for one in given if isinstance(one, Tensor)), None)
+        parts = [_range_of(one, self.name).to(place or "cpu") if isinstance(one, slice) else one for one in given]
+        common = result_type(*parts)
+        parts = [one if isinstance(one, Tensor) else asarray([one], dtype=common, device=place) for one in parts]
         parts = [reshape(one, (1,)) if one.ndim == 0 else one for one in parts]
         if self.name == "c_":
             parts = [expand_dims(one, axis=1) if one.ndim == 1 else one for one in parts]
