@@ -377,7 +377,8 @@ def draw(context, entry):
         else:
             drawn.arguments.append(draw_one(context, drawn, parameter))
             drawn.names.append(parameter.name)
-    writes = any(part in entry.name for part in WRITES_FIRST) or entry.name in ("copyto", "fill_diagonal", "place", "put", "putmask")
+    others = ("copyto", "fill_diagonal", "place", "put", "putmask")
+    writes = any(part in entry.name for part in WRITES_FIRST) or entry.name in others
     if writes and drawn.arguments:
         drawn.outputs.append(drawn.arguments[0])
     if entry.name == "Generator.shuffle" and len(drawn.arguments) > 1:  # the first is the generator
