@@ -68,7 +68,7 @@ surface.entries = lambda: [entry for entry in found() if entry.name == "square"]
 
 def run(*arguments):
     command = [sys.executable, FUZZ / "calls_fuzzer.py", *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=1800)
 
 
 @pytest.mark.parametrize("defect", DEFECTS)

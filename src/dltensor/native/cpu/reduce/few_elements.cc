@@ -438,7 +438,8 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
 }
 
 bool takes_near(const ReducePass& pass) {
-  if (pass.columns || pass.reduced_count == 0 || pass.mask != nullptr || pass.factor != nullptr || pass.centers != nullptr)
+  if (pass.columns || pass.reduced_count == 0 || pass.reduced_ndim == 0 || pass.mask != nullptr || pass.factor != nullptr ||
+      pass.centers != nullptr)
     return false;
   const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
   return is_exact_sum(pass) && float_source(pass) >= 0 && pass.in_type == pass.result && pass.initial_type < 0 &&
