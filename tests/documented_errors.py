@@ -33,6 +33,7 @@ OPAQUE_INTEGER = dl.DType(dl.DataTypeCode(3), 64)
 RAW = dl.zeros(2, dtype=OPAQUE_INTEGER)
 COMPLEX = dl.zeros((2, 2), dtype="complex64")
 # A device on which nothing here computes.
+FORTY = dl.eye(40)
 FAR = dl.wrap(4096, (2, 2), "float32", device="rocm")
 FAR_VECTOR = dl.wrap(4096, (3,), "float32", device="rocm")
 FAR_BOOLS = dl.wrap(4096, (2, 2), "bool", device="rocm")
@@ -672,6 +673,15 @@ ROWS = [
     ("ValueError", lambda f: f(0), "debug.trace"),
     ("MemoryError", lambda f: f(2**60).__enter__(), "debug.trace"),  # beyond a vector: sanitizers end a failing `new`
     ("RuntimeError", lambda f: entered_twice(f(8)), "debug.(trace Trace)"),
+    ("RuntimeError", lambda f: reproducibly(f, FORTY), "fft.(fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft)"),
+    ("RuntimeError", lambda f: reproducibly(f, FORTY), "fft.(fft2 ifft2 rfft2 irfft2)"),
+    (
+        "RuntimeError",
+        lambda f: reproducibly(f, FORTY),
+        "linalg.(eig eigvals eigh eigvalsh svd svdvals matrix_rank pinv cond)",
+    ),
+    ("RuntimeError", lambda f: reproducibly(f, FORTY, FORTY), "linalg.lstsq"),
+    ("RuntimeError", lambda f: reproducibly(f, FORTY, ord=2), "linalg.(norm matrix_norm)"),
     # checks and layout
     ("TypeError", lambda f: f(object()), "checks.check_tensor"),
     ("ValueError", lambda f: f(None), "checks.check_tensor"),
@@ -875,6 +885,12 @@ ROWS = [
 def registered(x):
     dl.opaque.register_metatensor()
     return x
+
+
+def reproducibly(function, *arguments, **keywords):
+    """Call a function inside a block that demands the same bits everywhere."""
+    with dl.reproducible():
+        return function(*arguments, **keywords)
 
 
 def labels(name):

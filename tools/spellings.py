@@ -87,13 +87,20 @@ def parameters_of(row):
     return {name for name in re.findall(r"\w+(?=\s*(?:=|,|$))", row.parameters)}
 
 
+def operands_used_twice(row):
+    """Return the operands that a call names more than once: what is no tensor is to be read once."""
+    used = [node.id for node in ast.walk(ast.parse(row.call, mode="eval")) if isinstance(node, ast.Name)]
+    operands = [name for name in re.findall(r"\w+", re.sub(r"=[^,]+", "", row.parameters)) if name not in TYPES]
+    return [name for name in operands if name not in BY_DEFAULT and used.count(name) > 1]
+
+
 def functions():
     """Return the text of the module of the functions."""
     made = [row for row in rows() if row.is_function or row.parameters]
     used = set().union(*(names_in(row.call) - parameters_of(row) for row in made if row.parameters))
     used |= {row.call for row in made if not row.parameters}
     own = {local_name(row) for row in made}
-    helpers = set(re.findall(r"^def (\w+)", TABLE.with_name("helpers.py").read_text(), re.M)) & used
+    helpers = set(re.findall(r"^def (\w+)", TABLE.with_name("helpers.py").read_text(), re.M)) & (used | {"read_once"})
     imported = sorted(used - own - helpers - {"bool", "isinstance"})
     made.sort(key=lambda row: not row.parameters)  # functions before other names of them
     lines = [
@@ -108,7 +115,9 @@ def functions():
         if not row.parameters:
             lines.append(f"{row.name} = {row.call}")
             continue
-        lines += [f"def {local_name(row)}({row.parameters}):", f'    """{docstring(row)}"""', f"    return {row.call}"]
+        lines += [f"def {local_name(row)}({row.parameters}):", f'    """{docstring(row)}"""']
+        lines += [f"    {name} = read_once({name})" for name in operands_used_twice(row)]
+        lines += [f"    return {row.call}"]
     called = {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method}
     items = [f'"{name}": {call}' if call.startswith("_") else f'"{name}": "{call}"' for name, call in called.items()]
     lines += [f"__all__ = {sorted(row.name for row in made if row.is_function)}"]

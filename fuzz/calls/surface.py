@@ -150,7 +150,9 @@ def documented(thing):
     """Names of the exceptions in the section Raises of a docstring."""
     text = inspect.getdoc(thing) or ""
     if text.startswith(ALIASES_OF_LINALG):
-        return frozenset(("LinAlgError", "RuntimeError"))  # the docstring of another spelling names the call, not its errors
+        return frozenset(
+            ("LinAlgError", "RuntimeError")
+        )  # the docstring of another spelling names the call, not its errors
     section = re.search(r"Raises\n-+\n(.*?)(?:\n\w+\n---|\Z)", text, re.S)
     return frozenset(re.findall(r"\b[A-Z]\w*(?:Error|Warning)\b", section[1])) if section else frozenset()
 

@@ -214,12 +214,13 @@ def _products(a, v, mode, func):
     a, v = asarrays(a, v)
     if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
         raise ValueError(f"{func}: expected two vectors with elements, got shapes {a.shape} and {v.shape}")
-    if mode not in ("full", "same", "valid"):
-        raise ValueError(f"{func}: mode must be 'full', 'same' or 'valid', got {quoted(mode)}")
     dtype = result_type(a, v)
     a, v = astype(a, dtype), astype(v, dtype)
     m = v.size
-    before, after = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
+    edges = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}
+    before, after = next((edges[name] for name in edges if mode == name), (None, None))  # compared once
+    if before is None:
+        raise ValueError(f"{func}: mode must be 'full', 'same' or 'valid', got {quoted(mode)}")
     edges = zeros(max(before, after), dtype=dtype, device=a.device)
     a = concat((edges[:before], a, edges[:after]))
     return vecdot(ops.conj(v) if isdtype(dtype, "complex floating") else v, sliding_window_view(a, m))

@@ -70,8 +70,9 @@ def isdtype(dtype, kind):
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str):
-        if kind in _KINDS:
-            return dtype.code in _KINDS[kind]
+        codes = _KINDS.get(kind)
+        if codes is not None:
+            return dtype.code in codes
         try:
             return dtype == as_dtype(kind, "isdtype")
         except TypeError:

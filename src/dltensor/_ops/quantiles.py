@@ -61,8 +61,9 @@ def _line_of(x, axis):
 
 def _place(method, n, q):
     """The place of a quantile as an integer and what is added of the distance to the next element."""
-    if method in _CONTINUOUS:
-        alpha, beta = _CONTINUOUS[method]
+    weights = _CONTINUOUS.get(method)
+    if weights is not None:
+        alpha, beta = weights
         place = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
         place = min(max(place, 0.0), n - 1.0)
         return floor(place), place - floor(place)

@@ -9,6 +9,7 @@ from .._core.foreign_text import first_line
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
 from .._core.shapes import joined_shape
+from .._core.tensor import Tensor
 from .._core.types import DTYPES, as_dtype
 from .._ops import elementwise as ops
 from .._ops import reduce
@@ -22,6 +23,11 @@ from .._ops.promotion import result_type
 from .._ops.selection import tensor_to_write
 from .._ops.sort import top_k
 from .._ops.take import add_at, nonzero, take
+
+
+def read_once(x):
+    """Return an operand that is used more than once as a tensor; a number as it is."""
+    return x if isinstance(x, (Tensor, int, float, complex)) else asarray(x)
 
 
 def beside(x, dim, index, func="gather"):

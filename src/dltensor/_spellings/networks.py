@@ -2,6 +2,7 @@
 """Layers and losses of neural networks, as in torch.nn.functional: compositions, without gradients. No loops here."""
 
 from .._core.convert import asarray, asarrays
+from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, sequence_of
 from .._ops import elementwise as ops
 from .._ops import reduce
@@ -36,9 +37,10 @@ def _floats(func, *arrays):
 
 def _reduced(x, reduction, func):
     """The mean, the sum or all of the losses."""
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{func}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
-    return _REDUCTIONS[reduction](x)
+    reduce_losses = _REDUCTIONS.get(reduction) if isinstance(reduction, str) else None
+    if reduce_losses is None:
+        raise ValueError(f"{func}: reduction must be 'mean', 'sum' or 'none', got {quoted(reduction)}")
+    return reduce_losses(x)
 
 
 # -- layers -----------------------------------------------------------------------------------------------------------

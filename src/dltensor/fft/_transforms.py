@@ -276,6 +276,8 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
         `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
+    RuntimeError
+        A library would compute, inside a `reproducible` block.
 
     {See Also: ifft}
 

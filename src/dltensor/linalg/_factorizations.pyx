@@ -651,6 +651,8 @@ def eigh(x, /):
     {qr: TypeError, DeviceError}
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+    RuntimeError
+        A matrix is larger than 8 x 8, inside a `reproducible` block.
 
     {See Also: eigvalsh, eig}
 
@@ -744,6 +746,8 @@ def eig(x, /):
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``linalg`` brings one.
+    RuntimeError
+        Called inside a `reproducible` block.
 
     {See Also: eigvals, eigh}
 
@@ -770,7 +774,7 @@ def eigvals(x, /, *, out=None):
     Raises
     ------
     {eigvalsh: LinAlgError, ValueError, TypeError}
-    {eig: DeviceError, ImportError}
+    {eig: DeviceError, ImportError, RuntimeError}
 
     {See Also: eig}
 
@@ -853,7 +857,7 @@ def svd(x, /, full_matrices=True):
     {eigh: LinAlgError}
     ValueError
         `x` has fewer than two dimensions, or is larger than `backend` takes.
-    {eigh: TypeError, DeviceError, ImportError}
+    {eigh: TypeError, DeviceError, ImportError, RuntimeError}
 
     {See Also: svdvals}
 
@@ -886,7 +890,7 @@ def svdvals(x, /, *, out=None):
     ValueError
         `x` has fewer than two dimensions, is larger than `backend` takes, or `out` has another shape or is
         read-only.
-    {eigvalsh: TypeError, DeviceError, ImportError}
+    {eigvalsh: TypeError, DeviceError, ImportError, RuntimeError}
 
     {See Also: svd}
 

@@ -332,6 +332,8 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     {trace: DeviceError}
     ImportError
         The norm needs singular values of matrices larger than 8 x 8, and no library is installed.
+    RuntimeError
+        The norm needs singular values of matrices larger than 8 x 8, inside a `reproducible` block.
 
     {See Also: vector_norm}
 
@@ -379,7 +381,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     ValueError
         There are more dimensions than a norm has, `ord` is unknown, or `out` has another shape or is read-only.
     {vector_norm: IndexError}
-    {matrix_norm: TypeError, DeviceError}
+    {matrix_norm: TypeError, DeviceError, RuntimeError}
 
     {See Also: vector_norm, matrix_norm}
 
@@ -513,6 +515,8 @@ def matrix_rank(x, /, *, rtol=None, out=None):
         message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+    RuntimeError
+        A matrix is larger than 8 x 8, inside a `reproducible` block.
 
     {See Also: svdvals}
 
@@ -590,7 +594,7 @@ def lstsq(a, b, /, rcond=None):
         `a` has fewer than two dimensions, or `b` another number of rows.
     TypeError
         A dtype has no arithmetic, as float8.
-    {matrix_rank: DeviceError, ImportError}
+    {matrix_rank: DeviceError, ImportError, RuntimeError}
 
     {See Also: pinv, solve}
 
