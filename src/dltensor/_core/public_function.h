@@ -122,8 +122,7 @@ inline Py_ssize_t count_extents(PyObject* const* arguments, Py_ssize_t count) {
     for (Py_ssize_t i = 0; i < extents; i++) PyTuple_SET_ITEM(shape, i, Py_NewRef(arguments[i]));
     joined[0] = shape;
     for (Py_ssize_t i = 0; i < others; i++) joined[1 + i] = arguments[extents + i];
-    result = keywords ? call_renamed(here, joined, 1 + count - extents, keywords)
-                      : here.body(nullptr, joined, 1 + count - extents, nullptr);
+    result = here.body(nullptr, joined, 1 + count - extents, keywords);
   } else if (shape) {
     PyErr_NoMemory();
   }
@@ -132,12 +131,13 @@ inline Py_ssize_t count_extents(PyObject* const* arguments, Py_ssize_t count) {
   return result;
 }
 
+// Functions with a shape have no renamings.
 template <int slot>
-PyObject* call_shaped(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+PyObject* call_shaped(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   if (count > 1) [[unlikely]]
     if (const Py_ssize_t extents = count_extents(arguments, count); extents > 1)
       return call_with_joined_extents(compiled_functions[slot], arguments, count, extents, keywords);
-  return call_compiled<slot>(self, arguments, count, keywords);
+  return compiled_functions[slot].body(nullptr, arguments, count, keywords);
 }
 
 template <int... slots>
