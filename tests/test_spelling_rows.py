@@ -80,6 +80,16 @@ def test_a_row_is_public_where_it_says(row):
     assert row.method is None or row.method in dir(dl.Tensor)
 
 
+@pytest.mark.parametrize("row", [row for row in ROWS if row.is_fused], ids=lambda row: row.name)
+def test_steps_that_run_together_have_the_bits_of_steps_one_by_one(row):
+    few = called(getattr(dl, row.name), row.example, HERE)
+    many = {name: dl.tile(t, (2048, 1)) if t.ndim == 2 else t for name, t in HERE.items() if isinstance(t, dl.Tensor)}
+    together = called(getattr(dl, row.name), row.example, {**HERE, **many})
+    assert together.size >= 4096
+    assert together.tolist() == few.tolist() * 2048
+    assert len([row for row in ROWS if row.is_fused]) > 5
+
+
 def test_names_without_parameters_are_the_same_function():
     aliases = [row for row in ROWS if row.is_function and not row.parameters]
     assert all(getattr(dl, row.name) is getattr(dl, row.call) for row in aliases)

@@ -100,7 +100,9 @@ def functions():
     used = set().union(*(names_in(row.call) - parameters_of(row) for row in made if row.parameters))
     used |= {row.call for row in made if not row.parameters}
     own = {local_name(row) for row in made}
-    helpers = set(re.findall(r"^def (\w+)", TABLE.with_name("helpers.py").read_text(), re.M)) & (used | {"read_once"})
+    helpers = set(re.findall(r"^def (\w+)", TABLE.with_name("helpers.py").read_text(), re.M)) & (
+        used | {"fused", "read_once"}
+    )
     imported = sorted(used - own - helpers - {"bool", "isinstance"})
     made.sort(key=lambda row: not row.parameters)  # functions before other names of them
     lines = [
@@ -115,9 +117,13 @@ def functions():
         if not row.parameters:
             lines.append(f"{row.name} = {row.call}")
             continue
+        names = re.findall(r"\w+", re.sub(r"=[^,]+", "", row.parameters))
+        if row.is_fused:
+            lines.append(f"_fused_{row.name} = fused(lambda {', '.join(names)}: {row.call})")
         lines += [f"def {local_name(row)}({row.parameters}):", f'    """{docstring(row)}"""']
-        lines += [f"    {name} = read_once({name})" for name in operands_used_twice(row)]
-        lines += [f"    return {row.call}"]
+        once = [name for name in names if name not in TYPES] if row.is_fused else operands_used_twice(row)
+        lines += [f"    {name} = read_once({name})" for name in once]
+        lines += [f"    return _fused_{row.name}({', '.join(names)})" if row.is_fused else f"    return {row.call}"]
     called = {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method}
     items = [f'"{name}": {call}' if call.startswith("_") else f'"{name}": "{call}"' for name, call in called.items()]
     lines += [f"__all__ = {sorted(row.name for row in made if row.is_function)}"]

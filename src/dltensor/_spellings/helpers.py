@@ -30,6 +30,26 @@ def read_once(x):
     return x if isinstance(x, (Tensor, int, float, complex)) else asarray(x)
 
 
+_HOST = zeros(0).device
+_MANY = 4096  # elements of a tensor from which a pass for each step costs more than the choice
+
+
+def fused(function):
+    """Return a function whose steps run together where a tensor has many elements, or is on a device."""
+    together = []
+
+    def call(*operands):
+        if not any(type(x) is Tensor and (x.size >= _MANY or x.device != _HOST) for x in operands):
+            return function(*operands)
+        if not together:
+            from .._ops.fusing import fuse  # not loaded with the package
+
+            together.append(fuse(function))
+        return together[0](*operands)
+
+    return call
+
+
 def beside(x, dim, index, func="gather"):
     """Return the part of a tensor that PyTorch's ``gather`` reads: other dimensions are cut to those of the index."""
     x, index = asarray(x), asarray(index)

@@ -85,10 +85,17 @@ def linear(x, weight, bias=None, /):
 
 
 @fuse
-def _standardised(x, axes, eps, wide, dtype):
+def _standardised(x, weight, bias, axes, eps, wide, dtype):
     x = astype(x, wide, copy=False)
     mean, variance = reduce.mean(x, axes, keepdims=True), reduce.var(x, axes, keepdims=True)
-    return astype(ops.divide(ops.subtract(x, mean), ops.sqrt(ops.add(variance, eps))), dtype, copy=False)
+    x = astype(ops.divide(ops.subtract(x, mean), ops.sqrt(ops.add(variance, eps))), dtype, copy=False)
+    x = x if weight is None else ops.multiply(x, weight)
+    return x if bias is None else ops.add(x, bias)
+
+
+@fuse
+def _squared_error(x, target):
+    return reduce.mean(ops.square(ops.subtract(x, target)))
 
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-05):
@@ -132,9 +139,8 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-05):
     if not shape or x.shape[-len(shape) :] != shape:
         raise ValueError(f"layer_norm: normalized_shape {shape} must be the end of the shape {x.shape}")
     wide = result_type(x.dtype, "float32")
-    result = _standardised(x, tuple(range(-len(shape), 0)), eps, wide, x.dtype)
-    result = result if weight is None else ops.multiply(result, weight)
-    return result if bias is None else ops.add(result, bias)
+    weight, bias = (None if one is None else asarray(one) for one in (weight, bias))
+    return _standardised(x, weight, bias, tuple(range(-len(shape), 0)), eps, wide, x.dtype)
 
 
 def normalize(x, p=2.0, axis=1, eps=1e-12):
@@ -342,6 +348,8 @@ def mse_loss(x, target, *, reduction="mean"):
     2.0
     """
     x, target = _floats("mse_loss", x, target)
+    if reduction == "mean":
+        return _squared_error(x, target)
     return _reduced(ops.square(ops.subtract(x, target)), reduction, "mse_loss")
 
 

@@ -4,9 +4,11 @@
 from typing import NamedTuple
 
 # name | parameters -> result | call | where it is from | arguments of an example
-# Without parameters a name is another one of the same function. `n` and `t` are functions of NumPy and PyTorch, `N`
-# and `T` their methods, which become methods of Tensor; `f` are functions of torch.nn.functional. A name that begins
-# with a point is a method only; names without a call are functions here that become methods.
+# Without parameters a name is another one of the same function.
+# The steps of a call that begins with @ run together where there are many elements (`fuse`).
+# `n` and `t` are functions of NumPy and PyTorch, `N` and `T` their methods, which become methods of Tensor; `f` are
+# functions of torch.nn.functional. A name that begins with a point is a method only; names without a call are functions
+# here that become methods.
 # tests/test_spelling_rows.py compares each with its origin.
 _ROWS = """
 absolute     |                           | abs            | ntT  | x
@@ -43,17 +45,17 @@ isneginf     | x, /, out=None            | equal(x, -inf, out=out) | ntT | speci
 iscomplex    | x, /                      | not_equal(imag(x), 0) | n | z
 isreal       | x, /                      | equal(imag(x), 0) | ntT | z
 divmod       | x1, x2, / -> tuple of Tensor | (floor_divide(x1, x2), remainder(x1, x2)) | n | i2, 2
-addcmul      | x, t1, t2, /, *, value=1  | add(x, multiply(multiply(t1, t2), value)) | tT | x, y, y, value=0.5
-addcdiv      | x, t1, t2, /, *, value=1  | add(x, multiply(divide(t1, t2), value)) | tT | x, y, positive, value=0.5
+addcmul      | x, t1, t2, /, *, value=1  | @add(x, multiply(multiply(t1, t2), value)) | tT | x, y, y, value=0.5
+addcdiv      | x, t1, t2, /, *, value=1  | @add(x, multiply(divide(t1, t2), value)) | tT | x, y, positive, value=0.5
 addmm        | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | four, x, square, alpha=2
 addmv        | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | four, square, four, beta=2
 baddbmm      | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | cube, cube, cube, alpha=2
-leaky_relu   | x, /, negative_slope=0.01 | where(greater(x, 0), x, multiply(x, negative_slope)) | f | x, 0.1
-elu          | x, /, alpha=1.0           | where(greater(x, 0), x, multiply(expm1(x), alpha)) | f | x, 0.5
-silu         | x, /                      | multiply(x, sigmoid(x)) | f | x
-gelu         | x, /                      | multiply(multiply(x, 0.5), erfc(multiply(x, -0.7071067811865476))) | f | x
-logsigmoid   | x, /                      | negative(softplus(negative(x))) | f | x
-lerp         | x, end, weight, /         | add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
+leaky_relu   | x, /, negative_slope=0.01 | @where(greater(x, 0), x, multiply(x, negative_slope)) | f | x, 0.1
+elu          | x, /, alpha=1.0           | @where(greater(x, 0), x, multiply(expm1(x), alpha)) | f | x, 0.5
+silu         | x, /                      | @multiply(x, sigmoid(x)) | f | x
+gelu         | x, /                      | @multiply(multiply(x, 0.5), erfc(multiply(x, -0.7071067811865476))) | f | x
+logsigmoid   | x, /                      | @negative(softplus(negative(x))) | f | x
+lerp         | x, end, weight, /         | @add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
 amax         |                           | max            | n    | x, 1
 amin         |                           | min            | n    | x, 1
 aminmax      | x, /, *, dim=None, keepdim=False -> tuple of Tensor | extremes(x, dim, keepdim) | tT | x, dim=1
@@ -239,6 +241,7 @@ class Spelling(NamedTuple):
     call: str
     origins: str
     example: str
+    is_fused: bool
 
     @property
     def is_function(self):
@@ -257,4 +260,5 @@ def rows():
         name, signature, call, origins, example = map(str.strip, line.split("|"))
         parameters, _, result = signature.partition(" -> ")
         for one in name.split():
-            yield Spelling(one, parameters.strip(), result or "Tensor", call or one, origins, example)
+            steps = call.removeprefix("@")
+            yield Spelling(one, parameters.strip(), result or "Tensor", steps or one, origins, example, steps != call)
