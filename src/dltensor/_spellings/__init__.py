@@ -73,13 +73,19 @@ def help(name: str, /) -> None:
     last = name.rpartition(".")[2]
     package = sys.modules["dltensor"]
     lines = [
-        f"{prefix}.{last}{_arguments(names[last])}: {(names[last].__doc__ or '').strip().partition(chr(10))[0]}"
+        _line(f"{prefix}.{last}", names[last])
         for prefix, names in (("dl", {one: getattr(package, one) for one in package.__all__}), ("t", vars(Tensor)))
         if last in names and last not in OF_TENSOR
     ]
     lines = lines or [f"{what} has no {last}; {rows[last]}" for what, rows in _ANSWERS.items() if last in rows]
     shown = first_line(ascii(last)[1:-1], 80)  # any standard output can print it
     print("\n".join(lines or [f"dltensor has no {shown}; docs/coming-from.md lists names of NumPy and PyTorch"]))
+
+
+def _line(name, thing):
+    if isinstance(thing, (str, tuple, float)):
+        return f"{name} = {thing!r}"
+    return f"{name}{_arguments(thing)}: {(thing.__doc__ or '').strip().partition(chr(10))[0]}"
 
 
 def _arguments(function):

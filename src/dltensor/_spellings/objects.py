@@ -36,13 +36,22 @@ def _range_of(key, name):
     return arange(start, stop, step)
 
 
-class _Grid:
-    """Coordinates of a grid, from one slice for each dimension: NumPy's ``mgrid`` and ``ogrid``."""
+class _Indexed:
+    """An object that is only indexed."""
 
-    __slots__ = ("is_open", "name")
+    __slots__ = ("name",)
 
     def __init__(self, name):
-        self.name, self.is_open = name, name == "ogrid"
+        self.name = name
+
+    def __repr__(self):
+        return f"dltensor.{self.name}"
+
+
+class _Grid(_Indexed):
+    """Coordinates of a grid, from one slice for each dimension: NumPy's ``mgrid`` and ``ogrid``."""
+
+    __slots__ = ()
 
     def __getitem__(self, key):
         slices = key if isinstance(key, tuple) else (key,)
@@ -53,17 +62,15 @@ class _Grid:
             return ranges[0]
         common = result_type(*ranges)
         ranges = [astype(one, common, copy=False) for one in ranges]
-        grids = meshgrid(*ranges, indexing="ij", sparse=self.is_open)
-        return tuple(grids) if self.is_open else stack(grids)
+        is_open = self.name == "ogrid"
+        grids = meshgrid(*ranges, indexing="ij", sparse=is_open)
+        return grids if is_open else stack(grids)
 
 
-class _Joined:
+class _Joined(_Indexed):
     """Arrays, numbers and slices, joined along the first axis or as columns: NumPy's ``r_`` and ``c_``."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name):
-        self.name = name
+    __slots__ = ()
 
     def __getitem__(self, key):
         items = key if isinstance(key, tuple) else (key,)
@@ -80,21 +87,18 @@ class _Joined:
         return concat([astype(one, common, copy=False) for one in parts], axis=-1 if self.name == "c_" else 0)
 
 
-class _Key:
-    """The key itself: NumPy's ``s_`` and ``index_exp``."""
+class _Key(_Indexed):
+    """The key itself, of ``index_exp`` always a tuple: NumPy's ``s_`` and ``index_exp``."""
 
-    __slots__ = ("is_tuple",)
-
-    def __init__(self, is_tuple):
-        self.is_tuple = is_tuple
+    __slots__ = ()
 
     def __getitem__(self, key):
-        return (key,) if self.is_tuple and not isinstance(key, tuple) else key
+        return (key,) if self.name == "index_exp" and not isinstance(key, tuple) else key
 
 
 mgrid, ogrid = _Grid("mgrid"), _Grid("ogrid")
 r_, c_ = _Joined("r_"), _Joined("c_")
-s_, index_exp = _Key(False), _Key(True)
+s_, index_exp = _Key("s_"), _Key("index_exp")
 
 __all__ = [
     "bool_", "c_", "cdouble", "cfloat", "complexfloating", "csingle", "device", "double", "dtype", "floating", "half",
