@@ -501,3 +501,13 @@ def test_cross_entropy_leaves_out_what_is_to_be_ignored():
     assert dl.cross_entropy(x[0], 0).item() == pytest.approx(expected)
     with pytest.raises(ValueError, match=r"^cross_entropy: target must have the shape \(3,\), got \(2,\)"):
         dl.cross_entropy(x, [0, 1])
+
+
+def test_help_shows_values_of_constants_and_objects(capsys):
+    for name in ("floating", "r_", "long"):
+        dl.help(name)
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "dl.floating = 'real floating'"
+    assert shown[1].startswith("dl.r_: Arrays, numbers and slices")
+    assert shown[2].startswith("dl.long: Element type")
+    assert [repr(one) for one in (dl.r_, dl.mgrid)] == ["dltensor.r_", "dltensor.mgrid"]
