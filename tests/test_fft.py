@@ -188,6 +188,46 @@ def test_a_transform_over_no_axis_is_a_copy(library):
     assert t.tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("name", [*MANY, "fft2", "ifft2", "rfft2", "irfft2", *ONE])
+def test_out_is_overwritten_and_returned(library, name):
+    for dtype in ("float32", "float64") if name == "rfft2" else dtypes_for(name):
+        x = dl.asarray(sample(dtype, (3, 8)))
+        result = getattr(dl.fft, name)(x)
+        out = dl.full((2 * result.shape[0], result.shape[1]), 7, dtype=result.dtype)[::2]
+        assert getattr(dl.fft, name)(x, out=out) is out
+        assert out.tolist() == result.tolist()
+        array = np.full(result.shape, 7, dtype=result.dtype.name)
+        assert getattr(dl.fft, name)(x, out=array) is array
+        assert array.tolist() == result.tolist()
+
+
+def test_out_may_be_the_operand_and_of_a_wider_dtype(library):
+    x = dl.asarray(sample("complex64", (4, 3)))
+    true = np.fft.fft(x.numpy().astype("complex128"))
+    wide = dl.zeros((4, 3), dtype="complex128")
+    assert dl.fft.fft(x, out=wide) is wide
+    assert dl.fft.fft(x, out=x) is x
+    for result in (wide, x):
+        np.testing.assert_allclose(result.numpy(), true, atol=2e-5)
+
+
+def test_a_refused_out_is_as_it_was(library):
+    x = dl.asarray(sample("float32", (3, 8)))
+    for out, error, text in [
+        (dl.full((3, 8), 7.0), TypeError, "the result is complex64, out is float32; give an out of that dtype"),
+        (dl.full((3, 7), 7, dtype="complex64"), ValueError, r"the result has shape \(3, 8\), out has shape \(3, 7\)"),
+        (dl.broadcast_to(dl.full(8, 7, dtype="complex64"), (3, 8)), ValueError, "out is read-only"),
+    ]:
+        for name in ("fft", "fftn"):
+            with pytest.raises(error, match=f"{name}: {text}"):
+                getattr(dl.fft, name)(x, out=out)
+        assert set(np.ravel(out.numpy()).tolist()) == {7}
+    out = dl.full((3, 8), 7, dtype="complex64")
+    with pytest.raises(ValueError, match="norm must be one of"):
+        dl.fft.fft(x, norm="unit", out=out)
+    assert set(np.ravel(out.numpy()).tolist()) == {7}
+
+
 def test_inverses_restore(library):
     x = dl.asarray(sample("float64", (4, 9)))
     for there, back in (("fft", "ifft"), ("rfft", "irfft"), ("ihfft", "hfft")):

@@ -8,6 +8,7 @@ from .._core.indexing import axes_of, axis_of, integer_of, items_of
 from .._core.reproducible import check_reproducible, is_reproducible
 from .._core.types import DTYPES, as_dtype
 from .._core.views import array_of_few, move_for, on_host
+from .._ops.arguments import written
 from .._ops.creation import arange, zeros
 from .._ops.dtypes import isdtype
 from .._ops.elementwise import divide
@@ -243,7 +244,7 @@ def backend():
     return find().name
 
 
-def fft(x, /, n=None, axis=-1, norm="backward"):
+def fft(x, /, n=None, axis=-1, norm="backward", *, out=None):
     """Compute the discrete Fourier transform along one axis.
 
     Parameters
@@ -258,6 +259,8 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
         None is the default.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -267,11 +270,13 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     Raises
     ------
     ValueError
-        There is nothing to transform, a size is less than 1, or `norm` is unknown.
+        There is nothing to transform, a size is less than 1, `norm` is unknown, or `out` has another shape or is
+        read-only.
     IndexError
         An axis is out of range.
     TypeError
-        The dtype has no transform, or a size is not an integer.
+        The dtype has no transform, a size is not an integer, or the dtype of `out` is of a lower kind than that of the
+        result.
     DeviceError
         `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
@@ -287,13 +292,13 @@ def fft(x, /, n=None, axis=-1, norm="backward"):
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
     result = _few("fft", x, n, axis, norm, False)
-    if result is not None:
-        return result
-    x = _operand("fft", x)
-    return _complex_to_complex("fft", x, *_axis_and_size("fft", x, n, axis), norm, True)
+    if result is None:
+        x = _operand("fft", x)
+        result = _complex_to_complex("fft", x, *_axis_and_size("fft", x, n, axis), norm, True)
+    return result if out is None else written(result, out, "fft")
 
 
-def ifft(x, /, n=None, axis=-1, norm="backward"):
+def ifft(x, /, n=None, axis=-1, norm="backward", *, out=None):
     """Compute the inverse discrete Fourier transform along one axis.
 
     Parameters
@@ -312,13 +317,13 @@ def ifft(x, /, n=None, axis=-1, norm="backward"):
     Tensor([1., 1., 1., 1.], shape=(4,), device=cpu, dtype=float32)
     """
     result = _few("ifft", x, n, axis, norm, False)
-    if result is not None:
-        return result
-    x = _operand("ifft", x)
-    return _complex_to_complex("ifft", x, *_axis_and_size("ifft", x, n, axis), norm, False)
+    if result is None:
+        x = _operand("ifft", x)
+        result = _complex_to_complex("ifft", x, *_axis_and_size("ifft", x, n, axis), norm, False)
+    return result if out is None else written(result, out, "ifft")
 
 
-def fftn(x, /, s=None, axes=None, norm="backward"):
+def fftn(x, /, s=None, axes=None, norm="backward", *, out=None):
     """Compute the discrete Fourier transform along several axes.
 
     Parameters
@@ -341,10 +346,10 @@ def fftn(x, /, s=None, axes=None, norm="backward"):
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     x = _operand("fftn", x)
-    return _along("fftn", x, *_sizes("fftn", x, s, axes), norm, True)
+    return written(_along("fftn", x, *_sizes("fftn", x, s, axes), norm, True), out, "fftn")
 
 
-def ifftn(x, /, s=None, axes=None, norm="backward"):
+def ifftn(x, /, s=None, axes=None, norm="backward", *, out=None):
     """Compute the inverse discrete Fourier transform along several axes.
 
     Parameters
@@ -362,10 +367,10 @@ def ifftn(x, /, s=None, axes=None, norm="backward"):
             [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
     x = _operand("ifftn", x)
-    return _along("ifftn", x, *_sizes("ifftn", x, s, axes), norm, False)
+    return written(_along("ifftn", x, *_sizes("ifftn", x, s, axes), norm, False), out, "ifftn")
 
 
-def rfft(x, /, n=None, axis=-1, norm="backward"):
+def rfft(x, /, n=None, axis=-1, norm="backward", *, out=None):
     """Compute the discrete Fourier transform of real elements along one axis.
 
     Parameters
@@ -382,7 +387,8 @@ def rfft(x, /, n=None, axis=-1, norm="backward"):
     Raises
     ------
     TypeError
-        `x` is complex, the dtype has no transform, or a size is not an integer.
+        `x` is complex, the dtype has no transform, a size is not an integer, or the dtype of `out` is of a lower kind
+        than that of the result.
 
     {fft: Parameters, Raises}
 
@@ -394,13 +400,13 @@ def rfft(x, /, n=None, axis=-1, norm="backward"):
     Tensor([ 8., -2.,  0.], shape=(3,), device=cpu, dtype=float32)
     """
     result = _few("rfft", x, n, axis, norm, True)
-    if result is not None:
-        return result
-    x = _operand("rfft", x, real=True)
-    return _real_to_complex("rfft", x, *_axis_and_size("rfft", x, n, axis), norm, True)
+    if result is None:
+        x = _operand("rfft", x, real=True)
+        result = _real_to_complex("rfft", x, *_axis_and_size("rfft", x, n, axis), norm, True)
+    return result if out is None else written(result, out, "rfft")
 
 
-def irfft(x, /, n=None, axis=-1, norm="backward"):
+def irfft(x, /, n=None, axis=-1, norm="backward", *, out=None):
     """Compute the inverse of `rfft`: real elements from the first half of a Hermitian spectrum.
 
     Parameters
@@ -420,10 +426,10 @@ def irfft(x, /, n=None, axis=-1, norm="backward"):
     Tensor([1., 2., 3., 2.], shape=(4,), device=cpu, dtype=float32)
     """
     x = _operand("irfft", x)
-    return _complex_to_real("irfft", x, *_axis_and_size("irfft", x, n, axis), norm, False)
+    return written(_complex_to_real("irfft", x, *_axis_and_size("irfft", x, n, axis), norm, False), out, "irfft")
 
 
-def rfftn(x, /, s=None, axes=None, norm="backward"):
+def rfftn(x, /, s=None, axes=None, norm="backward", *, out=None):
     """Compute the discrete Fourier transform of real elements along several axes.
 
     Parameters
@@ -448,10 +454,10 @@ def rfftn(x, /, s=None, axes=None, norm="backward"):
     Tensor([[8., 0., 0.],
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
-    return _real_along("rfftn", x, s, axes, norm)
+    return written(_real_along("rfftn", x, s, axes, norm), out, "rfftn")
 
 
-def irfftn(x, /, s=None, axes=None, norm="backward"):
+def irfftn(x, /, s=None, axes=None, norm="backward", *, out=None):
     """Compute the inverse of `rfftn`: real elements from the first half of a Hermitian spectrum.
 
     Parameters
@@ -475,10 +481,10 @@ def irfftn(x, /, s=None, axes=None, norm="backward"):
     Tensor([[1., 1., 1., 1.],
             [1., 1., 1., 1.]], shape=(2, 4), device=cpu, dtype=float32)
     """
-    return _real_again("irfftn", x, s, axes, norm)
+    return written(_real_again("irfftn", x, s, axes, norm), out, "irfftn")
 
 
-def fft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+def fft2(x, /, s=None, axes=(-2, -1), norm="backward", *, out=None):
     """Compute the discrete Fourier transform along two axes.
 
     Parameters
@@ -497,10 +503,10 @@ def fft2(x, /, s=None, axes=(-2, -1), norm="backward"):
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     x = _operand("fft2", x)
-    return _along("fft2", x, *_sizes("fft2", x, s, axes), norm, True)
+    return written(_along("fft2", x, *_sizes("fft2", x, s, axes), norm, True), out, "fft2")
 
 
-def ifft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+def ifft2(x, /, s=None, axes=(-2, -1), norm="backward", *, out=None):
     """Compute the inverse discrete Fourier transform along two axes.
 
     Parameters
@@ -518,10 +524,10 @@ def ifft2(x, /, s=None, axes=(-2, -1), norm="backward"):
             [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
     x = _operand("ifft2", x)
-    return _along("ifft2", x, *_sizes("ifft2", x, s, axes), norm, False)
+    return written(_along("ifft2", x, *_sizes("ifft2", x, s, axes), norm, False), out, "ifft2")
 
 
-def rfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+def rfft2(x, /, s=None, axes=(-2, -1), norm="backward", *, out=None):
     """Compute the discrete Fourier transform of real elements along two axes.
 
     Parameters
@@ -538,10 +544,10 @@ def rfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     Tensor([[8., 0., 0.],
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
-    return _real_along("rfft2", x, s, axes, norm)
+    return written(_real_along("rfft2", x, s, axes, norm), out, "rfft2")
 
 
-def irfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
+def irfft2(x, /, s=None, axes=(-2, -1), norm="backward", *, out=None):
     """Compute the inverse of `rfft2`: real elements from the first half of a Hermitian spectrum.
 
     Parameters
@@ -558,10 +564,10 @@ def irfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     Tensor([[1., 1., 1., 1.],
             [1., 1., 1., 1.]], shape=(2, 4), device=cpu, dtype=float32)
     """
-    return _real_again("irfft2", x, s, axes, norm)
+    return written(_real_again("irfft2", x, s, axes, norm), out, "irfft2")
 
 
-def hfft(x, /, n=None, axis=-1, norm="backward"):
+def hfft(x, /, n=None, axis=-1, norm="backward", *, out=None):
     """Compute the real discrete Fourier transform of elements whose second half is the conjugate of the first.
 
     Parameters
@@ -578,10 +584,10 @@ def hfft(x, /, n=None, axis=-1, norm="backward"):
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
     x = _operand("hfft", x)
-    return _complex_to_real("hfft", x, *_axis_and_size("hfft", x, n, axis), norm, True)
+    return written(_complex_to_real("hfft", x, *_axis_and_size("hfft", x, n, axis), norm, True), out, "hfft")
 
 
-def ihfft(x, /, n=None, axis=-1, norm="backward"):
+def ihfft(x, /, n=None, axis=-1, norm="backward", *, out=None):
     """Compute the inverse of `hfft`: the first half of the inverse transform of real elements.
 
     Parameters
@@ -598,10 +604,10 @@ def ihfft(x, /, n=None, axis=-1, norm="backward"):
     Tensor([1., 2., 3.], shape=(3,), device=cpu, dtype=float32)
     """
     result = _few("ihfft", x, n, axis, norm, True)
-    if result is not None:
-        return result
-    x = _operand("ihfft", x, real=True)
-    return _real_to_complex("ihfft", x, *_axis_and_size("ihfft", x, n, axis), norm, False)
+    if result is None:
+        x = _operand("ihfft", x, real=True)
+        result = _real_to_complex("ihfft", x, *_axis_and_size("ihfft", x, n, axis), norm, False)
+    return result if out is None else written(result, out, "ihfft")
 
 
 def _spacing(func, n, d, dtype):
