@@ -2,6 +2,7 @@
 """einsum, outer, kron and cross against NumPy: subscripts of every kind, paths, dtypes, `out` and what is refused."""
 
 import math
+import string
 import sys
 
 import numpy as np
@@ -55,6 +56,28 @@ def test_any_subscripts_give_what_numpy_gives(problem, optimize):
     out = dl.full(true.shape, 7.0, dtype="float64")
     assert dl.einsum(subscripts, *operands, out=out, optimize=optimize) is out
     assert np.array_equal(out.numpy(), true)
+
+
+@given(problems())
+def test_lists_of_labels_give_what_the_string_gives(problem):
+    def labels(term):
+        return [... if part == "." else string.ascii_uppercase.index(part) for part in term.replace("...", ".")]
+
+    subscripts, operands = problem[0].upper(), problem[1]
+    inputs, arrow, output = subscripts.partition("->")
+    arguments = [part for term, x in zip(inputs.split(","), operands, strict=True) for part in (x, labels(term))]
+    arguments += [labels(output)] if arrow else []
+    result = dl.einsum(*arguments)
+    assert result.tolist() == dl.einsum(subscripts, *operands).tolist() == np.einsum(*arguments).tolist()
+
+
+def test_labels_are_integers_of_any_class_in_lists_tuples_and_ranges():
+    true = np.einsum(A, [26, 51], B, [51, 0], [0, 26])
+    assert dl.einsum(A, (np.int8(26), dl.asarray(51)), B, [51, 0], range(0, 27, 26)).tolist() == true.tolist()
+    out = dl.zeros((5, 3), dtype="int64")
+    assert dl.einsum(A, [26, 51], B, [51, 0], [0, 26], out=out, optimize=False) is out
+    assert out.tolist() == true.tolist()
+    assert dl.einsum(A.tolist(), [1, 0]).tolist() == A.T.tolist()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +185,9 @@ def test_numpys_einsum_of_tensors_is_ours():
     made = np.einsum("ij,jk->ik", dl.asarray(A), B)
     assert type(made) is dl.Tensor
     assert made.tolist() == (A @ B).tolist()
-    assert type(np.einsum(dl.asarray(A), [0, 1], B, [1, 2])) is np.ndarray  # sublists are left to NumPy
+    labelled = np.einsum(dl.asarray(A), [0, 1], B, [1, 2])
+    assert type(labelled) is dl.Tensor
+    assert labelled.tolist() == made.tolist()
 
 
 READONLY = dl.broadcast_to(dl.asarray(1.0), (2,))
@@ -194,7 +219,15 @@ READONLY = dl.broadcast_to(dl.asarray(1.0), (2,))
          "einsum: int64 and uint64 have no dtype in common; convert one with astype()"),
         (lambda: dl.einsum("ij->i", dl.zeros((2, 2), dtype="int4")), TypeError,
          "einsum: int4 has no arithmetic"),
-        (lambda: dl.einsum(("ij",), A), TypeError, "einsum: subscripts must be a string, got tuple"),
+        (
+            lambda: dl.einsum(("ij",), A),
+            TypeError,
+            "einsum: subscripts must be a string, or each operand be followed by a list of labels, got ndarray",
+        ),
+        (lambda: dl.einsum(A, [0, 52]), ValueError, "einsum: labels must be from 0 to 51, got 52"),
+        (lambda: dl.einsum(A, [0, "j"]), TypeError, "einsum: a label must be an integer, got 'j'"),
+        (lambda: dl.einsum(A, [0, 1], [2]), ValueError, "einsum: the result of 'AB->C' has 'C', which no operand has"),
+        (lambda: dl.einsum([0, 1]), ValueError, "einsum: '->AB' has 1 terms, but there are 0 operands"),
         (lambda: dl.einsum("ij", A, optimize="best"), ValueError,
          "einsum: optimize must be True, False, 'greedy', 'optimal' or a path, got 'best'"),
         (lambda: dl.einsum("ij,jk", A, B, optimize=[(0, 2)]), ValueError,

@@ -4,6 +4,7 @@
 from functools import lru_cache
 from itertools import combinations
 from math import prod
+from string import ascii_lowercase, ascii_uppercase
 
 from .._core.convert import asarrays
 from .._core.foreign_text import quoted
@@ -22,6 +23,7 @@ from .promotion import common_dtype
 __all__ = ["cross", "einsum", "kron", "outer"]
 
 _BOOL = DTYPES["bool"]
+_ALPHABET = ascii_uppercase + ascii_lowercase
 
 
 def _term(text, ndim, position, subscripts):
@@ -62,6 +64,32 @@ def _parse(subscripts, ndims):
     if unknown:
         raise ValueError(f"einsum: the result of {subscripts[:80]!r} has {unknown[0]!r}, which no operand has")
     return terms, result
+
+
+def _letters(labels):
+    """The letters of a list of labels: A to Z, then a to z, whose order in ASCII is that of the labels."""
+    if not isinstance(labels, (list, tuple, range)):
+        raise TypeError(
+            f"einsum: subscripts must be a string, or each operand be followed by a list of labels, got "
+            f"{type(labels).__qualname__}"
+        )
+    letters = []
+    for label in labels:
+        if label is Ellipsis:
+            letters.append("...")
+            continue
+        number = integer_of(label, "a label", "einsum")
+        if not 0 <= number < len(_ALPHABET):
+            raise ValueError(f"einsum: labels must be from 0 to {len(_ALPHABET) - 1}, got {quoted(number)}")
+        letters.append(_ALPHABET[number])
+    return "".join(letters)
+
+
+def _read_labels(arguments):
+    """The string of subscripts and the operands of a call that has a list of labels after each operand."""
+    *pairs, output = arguments if len(arguments) % 2 else (*arguments, None)
+    subscripts = ",".join(map(_letters, pairs[1::2]))
+    return subscripts if output is None else f"{subscripts}->{_letters(output)}", pairs[::2]
 
 
 def _diagonal(t, labels):
@@ -284,7 +312,8 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     subscripts : str
         A term of letters for each operand, between commas, then ``->`` and the letters of the result. Without ``->``
         the result has the letters that appear once, sorted. ``...`` stands for further axes, which broadcast. A letter
-        twice in a term takes the diagonal.
+        twice in a term takes the diagonal. Instead of it, each operand may be followed by a list of labels from 0 to
+        51, which stand for A to Z and a to z, or of ``...``, and the last by that of the result too.
     *operands : array_like
         Tensors, or any objects that support DLPack. Their dtypes are promoted. Extents of 1 broadcast.
     out : array_like, optional
@@ -302,9 +331,11 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     Raises
     ------
     ValueError
-        Subscripts, extents, the path or the shape of `out` do not fit; the message names both.
+        Subscripts, extents, the path or the shape of `out` do not fit; the message names both. A label is not from 0 to
+        51.
     TypeError
-        `subscripts` is not a string, there is no common dtype, or `out` has another dtype than the result.
+        There is neither a string nor lists of integers as labels, there is no common dtype, or `out` has another dtype
+        than the result.
     DeviceError
         A tensor is on a device whose operations do not include a sum.
 
@@ -316,11 +347,13 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     >>> dl.einsum("ij,jk->ik", a, a)
     Tensor([[ 7., 10.],
             [15., 22.]], shape=(2, 2), device=cpu, dtype=float32)
+    >>> dl.einsum(a, [0, 1], a, [1, 2], [0, 2]).tolist()
+    [[7.0, 10.0], [15.0, 22.0]]
     >>> dl.einsum("ii", a).item(), dl.einsum("...ij->...ji", a).tolist()
     (5.0, [[1.0, 3.0], [2.0, 4.0]])
     """
     if not isinstance(subscripts, str):
-        raise TypeError(f"einsum: subscripts must be a string, got {type(subscripts).__qualname__}")
+        subscripts, operands = _read_labels((subscripts, *operands))
     subscripts = str.__str__(subscripts)  # plans are remembered by it: not by an object of a subclass
     tensors = asarrays(*operands)
     if len(tensors) == 2 and out is None and optimize is True:
