@@ -589,6 +589,39 @@ def test_nonzero_needs_a_dimension():
         dl.where(dl.asarray([True]), 1)
 
 
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_take_has_numpys_modes(mode):
+    array = np.arange(12).reshape(3, 4)
+    tensor = dl.asarray(array)
+    far = [] if mode == "raise" else [[7, -9, 2], 7, -9, range(3, 9), np.uint8([255]), np.int8([-128, 127])]
+    for index in [*far, [0, 1], 2, [[0], [-1]], np.zeros((0, 2), dtype=np.int64), np.uint64([2])]:
+        for axis in (0, 1):
+            want = np.take(array, index, axis, mode=mode)
+            assert dl.take(tensor, index, axis=axis, mode=mode).tolist() == want.tolist()
+            assert tensor.take(index, axis, mode=mode).tolist() == want.tolist()
+            assert np.take(tensor, index, axis, mode=mode).tolist() == want.tolist()
+            out = np.empty_like(want) if want.ndim else dl.zeros((), dtype="int64")
+            assert dl.take(tensor, index, axis=axis, mode=mode, out=out) is out
+            assert out.tolist() == want.tolist()
+        assert np.take(tensor, index, mode=mode).tolist() == np.take(array, index, mode=mode).tolist()
+    many = dl.arange(1000)  # a dtype of indices that does not hold the extent
+    assert dl.take(many, np.uint8([255]), mode=mode).tolist() == [255]
+    assert dl.take(dl.zeros((0, 2)), np.zeros(0, dtype=np.int64), axis=0, mode=mode).shape == (0, 2)
+
+
+def test_take_refuses_other_modes_and_axes_without_elements():
+    out = dl.full(1, 7)
+    for mode in ("raises", None, 2):
+        with pytest.raises(ValueError, match="take: mode must be 'raise', 'wrap' or 'clip', got"):
+            dl.take(dl.arange(3), [0], mode=mode, out=out)
+    for mode in ("wrap", "clip"):
+        with pytest.raises(IndexError, match="take: the axis has no element for 1 indices"):
+            dl.take(dl.zeros(0), [0], mode=mode, out=out)
+        with pytest.raises(IndexError, match="take: indices must be integers, got float32"):
+            dl.take(dl.arange(3), [0.5], mode=mode, out=out)
+    assert out.tolist() == [7]
+
+
 def test_take_has_numpys_shapes_and_copies():
     array = array_of((3, 4))
     tensor = dl.asarray(array)

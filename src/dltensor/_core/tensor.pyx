@@ -1123,9 +1123,13 @@ cdef class Tensor:
 
     # elements chosen
 
-    def take(self, indices: TensorLike | Sequence[int] | int, axis=None):
+    def take(self, indices: TensorLike | Sequence[int] | int, axis=None, *, mode="raise"):
         """{take.take}"""
-        return operations.take(self, indices, axis)
+        if mode == "raise":
+            return operations.take(self, indices, axis)
+        from .._ops.take import take
+
+        return take(self, indices, axis=axis, mode=mode)
 
     def nonzero(self):
         """{take.nonzero}"""

@@ -191,9 +191,9 @@ def _where(condition, x=None, y=None):
     return where(condition, x, y)
 
 
-def _take(a, indices, axis=None):
+def _take(a, indices, axis=None, out=None, mode="raise"):
     a = asarray(a)
-    return take.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0)
+    return take.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0, out=out, mode=mode)
 
 
 def _take_along_axis(arr, indices, axis=-1):

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint64_t
 from .._core.convert cimport read_array, view_any
 
 from .._core.indexing cimport axis_of
-from .._core.native cimport computed_types, find_type, type_int64, type_table
+from .._core.native cimport computed_types, find_type, numel, type_int64, type_table, type_uint64
 from .._core.op_numbers cimport op_add, op_maximum, op_minimum
 from .._core.allocation cimport check_writable
 from .._core.tensor cimport Tensor, operations
@@ -14,6 +14,10 @@ from .._core.types cimport kDLCPU
 from .arguments cimport HOLDS, check_output, deliver, is_narrow_float, kind_order, read_out, result_for
 from .index cimport SHORT_MASK, mask_positions, pack_mask, read_along_axis, read_at, read_few, write_at
 from .index_key cimport class_of, index_from_list, mask_indices, pack_nonzero, significant_bits
+
+from .._core.foreign_text import quoted
+from .casting import clip
+from .elementwise import remainder
 
 cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     int compute_type(int, int)
@@ -135,6 +139,19 @@ cdef Tensor _indices_argument(object indices, str func):
     return t
 
 
+cdef Tensor _within(Tensor at, object mode, int64_t extent, str func):
+    """Positions of an axis for those that are out of its range: the remainder by its extent, or the nearest one."""
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"{func}: mode must be 'raise', 'wrap' or 'clip', got {quoted(mode)}")
+    if extent == 0 and numel(at.impl.dl.ndim, at.impl.dl.shape) > 0:
+        raise IndexError(f"{func}: the axis has no element for {at.size} indices")
+    if extent == 0:
+        return at
+    if find_type(at.impl.dl.dtype) != type_uint64:  # other dtypes may not hold the extent
+        at = at.astype("int64", copy=False)
+    return remainder(at, extent) if mode == "wrap" else clip(at, 0, extent - 1)
+
+
 cdef object _deliver(Tensor result, object out, Tensor target, str func):
     """Return the result, or `out` after it was written there."""
     if target is not None:
@@ -143,7 +160,7 @@ cdef object _deliver(Tensor result, object out, Tensor target, str func):
     return deliver(result, target, out, func)
 
 
-def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None):
+def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None, mode="raise"):
     """Return the elements at positions along an axis, as ``x[..., indices, ...]`` does.
 
     Parameters
@@ -156,6 +173,9 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
         Dimension to index. It may be left out when `x` has one dimension.
     out : array_like, optional
         Writable tensor for the result.
+    mode : {"raise", "wrap", "clip"}, default "raise"
+        Positions out of range: an error, the remainder by the extent of the axis, or the first and the last element.
+        With "clip", negative ones do not count from the end.
 
     Returns
     -------
@@ -167,7 +187,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     IndexError
         An index or the axis is out of range, or `indices` are no integers.
     ValueError
-        `axis` is None and `x` has not one dimension. `out` has another shape or is read-only.
+        `axis` is None and `x` has not one dimension, or there is no such mode. `out` has another shape or is read-only.
     TypeError
         An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
     {add_at: DeviceError}
@@ -178,10 +198,12 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     --------
     >>> dl.take(dl.asarray([[1, 2, 3], [4, 5, 6]]), dl.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
+    >>> dl.take([1, 2, 3], [3, -5], mode="wrap").tolist(), dl.take([1, 2, 3], [3, -5], mode="clip").tolist()
+    ([1, 2], [3, 1])
     """
     cdef Tensor t, target, at
     cdef int where
-    if type(x) is Tensor and type(indices) is Tensor and axis is None and out is None:
+    if type(x) is Tensor and type(indices) is Tensor and axis is None and out is None and mode == "raise":
         t, at = x, indices
         if t.impl.dl.ndim == 1 and find_type(at.impl.dl.dtype) == type_int64:
             result = read_few(t, at)
@@ -195,6 +217,8 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     else:
         where = axis_of(axis, t.impl.dl.ndim, "take")
     at = _indices_argument(indices, "take")
+    if mode != "raise":
+        at = _within(at, mode, t.impl.dl.shape[where], "take")
     if at.impl.dl.ndim == 0:
         key = at.item()
     else:
