@@ -187,11 +187,11 @@ cdef bint is_contiguous_in(const DLTensor* view, bint fortran) noexcept:
 
 cdef bint takes_fortran(const DLTensor* view, object order, str func) except -1:
     """Test whether an order takes the first index as the fastest one: "F", and "A" where the memory has that order."""
-    if order == "C":
+    if order == "C" or order == "c":
         return False
-    if order == "A":
+    if order == "A" or order == "a":
         return is_contiguous_in(view, True) and not is_contiguous_in(view, False)
-    if order != "F":
+    if order != "F" and order != "f":
         raise ValueError(f"{func}: order must be 'C', 'F' or 'A', got {quoted(order, 80)}")
     return True
 
