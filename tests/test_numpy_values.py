@@ -73,7 +73,11 @@ min_scalar_type(1e30) min_scalar_type(1e300) min_scalar_type(True) divmod(i,3) m
 min_scalar_type(2**64-1) min_scalar_type(-2**63) min_scalar_type(x) divmod(x,-2) min_scalar_type(70000.0)
 min_scalar_type(inf) common_type(i) common_type(i,z) common_type(x,i) common_type(z) may_share_memory(x,x[1:])
 may_share_memory(x,y) may_share_memory(x[:1],x[1:]) may_share_memory(x[:,::2],x[:,1::2]) may_share_memory(x[::-1],x)
-may_share_memory(x[:0],x) may_share_memory([1],[1]) piecewise(v,v>0,[abs,5])
+may_share_memory(x[:0],x) may_share_memory([1],[1]) piecewise(v,v>0,[abs,5]) nanprod([1j,nan,2,nan*1j])
+nanprod([[nan*1j,nan*1j],[2j,3]],axis=1) nancumsum([1j,nan*1j,2]) nancumsum([[nan*1j],[1]],0) array_equiv([1,2],[1,2,3])
+array_equiv([1,2],[[1,2],[1,2]]) array_equiv([1,2],[[1,2],[1,3]]) array_equiv([],[1]) array_equiv(x,y) float_power(z,z)
+float_power(z,2) float_power(2,z) float_power([1,4],0.5) float_power(v,z[0]) blackman(13) hanning(7) hamming(2)
+ravel(x,"f") ravel(x.T,"a") reshape(x,(4,3),order="c")
 """
 HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.nan, 7.0, 1.0]])
 
@@ -118,6 +122,23 @@ def test_a_number_beside_a_tensor_does_not_widen_it(name, dtype):
 def test_a_cube_root_is_the_nearest_number():
     whole = np.arange(-1000, 1001, dtype=np.float64)
     assert dl.cbrt(dl.asarray(whole**3)).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("name", ["hanning", "hamming", "blackman", "bartlett"])
+def test_a_window_is_symmetric(name):
+    with dl.default_dtype("float64"):
+        for m in (2, 3, 10, 11, 64, 1001):
+            window = getattr(dl, name)(m).tolist()
+            assert window == window[::-1]
+
+
+@pytest.mark.parametrize(
+    "p", [[1, 0, 0], [0, 1, -1], [0, 0, 2, -3, 0, 0], [1, -3, 2, 0], [0, 0], [5], [0, 5, 0], [0, 2j, 4, 0]]
+)
+def test_coefficients_of_0_at_the_ends_add_roots_of_0_or_none(p):
+    expected = np.roots(p)
+    np.testing.assert_allclose(dl.roots(np.array(p, dtype="complex128")).numpy(), expected, atol=1e-15)
+    assert dl.roots(p).shape == expected.shape
 
 
 def test_put_along_axis_writes_as_numpy_does():

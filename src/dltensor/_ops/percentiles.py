@@ -119,7 +119,8 @@ def nanmedian(x, /, axis=None, *, keepdims=False, dtype=None):
 
 
 def _without_nan(x, number):
-    return where(ops.isnan(x), element_like(number, number, x), x) if isdtype(x.dtype, "real floating") else x
+    has_nan = isdtype(x.dtype, ("real floating", "complex floating"))
+    return where(ops.isnan(x), element_like(number, number, x), x) if has_nan else x
 
 
 def _extreme_at(x, axis, keepdims, greatest, func):

@@ -110,14 +110,16 @@ def _powers(ratio, start, stop, num, endpoint):
 
 
 def _window(m, terms, func):
-    """A sum of cosines over `m` points, in the default dtype."""
+    """A sum of cosines over `m` points around the middle, in the default dtype."""
     m = integer_of(m, "m", func)
     if m < 2:
         return full((max(m, 0),), 1.0)
-    at = ops.multiply(linspace(0, 1, m, dtype="float64"), 2 * pi)
+    # Angles on both sides of the middle have the same size, so that the result is symmetric to the last bit.
+    at = arange(1 - m, m, 2, dtype="float64")
     result = terms[0]
     for order, factor in enumerate(terms[1:], 1):
-        result = ops.add(ops.multiply(ops.cos(ops.multiply(at, order)), factor), result)
+        angle = ops.divide(ops.multiply(at, order * pi), m - 1)
+        result = ops.add(ops.multiply(ops.cos(angle), factor), result)
     return astype(result, get_default_dtype())
 
 
@@ -146,7 +148,7 @@ def hanning(m, /):
     >>> dl.hanning(5).tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    return _window(m, (0.5, -0.5), "hanning")
+    return _window(m, (0.5, 0.5), "hanning")
 
 
 def hamming(m, /):
@@ -161,7 +163,7 @@ def hamming(m, /):
     >>> dl.hamming(3)
     Tensor([0.08, 1.  , 0.08], shape=(3,), device=cpu, dtype=float32)
     """
-    return _window(m, (0.54, -0.46), "hamming")
+    return _window(m, (0.54, 0.46), "hamming")
 
 
 def blackman(m, /):
@@ -176,7 +178,7 @@ def blackman(m, /):
     >>> dl.blackman(3)[1].item()
     1.0
     """
-    return _window(m, (0.42, -0.5, 0.08), "blackman")
+    return _window(m, (0.42, 0.5, 0.08), "blackman")
 
 
 def bartlett(m, /):

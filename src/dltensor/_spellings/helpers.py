@@ -17,7 +17,16 @@ from .._ops.casting import astype, where
 from .._ops.creation import arange, meshgrid, zeros
 from .._ops.dtypes import finfo, isdtype
 from .._ops.elementwise import add, multiply, remainder
-from .._ops.manipulation import broadcast_arrays, broadcast_to, expand_dims, moveaxis, reshape, squeeze, stack
+from .._ops.manipulation import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    moveaxis,
+    reshape,
+    squeeze,
+    stack,
+)
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
 from .._ops.selection import tensor_to_write
@@ -72,6 +81,21 @@ def expanded(x, sizes):
     return broadcast_to(
         x, [x.shape[d - before] if size == -1 and d >= before else size for d, size in enumerate(shape)]
     )
+
+
+def are_equal(x1, x2):
+    """Test whether two operands broadcast and are equal then."""
+    x1, x2 = asarrays(x1, x2)
+    try:
+        broadcast_shapes(x1.shape, x2.shape)
+    except ValueError:
+        return False
+    return bool(reduce.all(ops.equal(x1, x2)))
+
+
+def in_double(x):
+    """Return a tensor as float64, or as complex128."""
+    return _wide(asarray(x))
 
 
 def pieces(x, sizes, axis):
@@ -349,7 +373,8 @@ def roots_of(p):
     (places,) = nonzero(p)
     first, last = (places[0].item(), places[-1].item()) if places.size else (0, p.size - 1)
     dtype = result_type(p.dtype, "complex64")
-    result = zeros(last if places.size else 0, dtype="complex128", device=p.device)
+    count = p.size - 1 - first if places.size else 0  # coefficients of 0 at the end are roots of 0
+    result = zeros(count, dtype="complex128", device=p.device)
     degree, p = last - first if places.size else 0, _wide(p)[first : last + 1]
     if degree:
         companion = zeros((degree, degree), dtype=p.dtype, device=p.device)

@@ -25,7 +25,7 @@ left_shift   |                           | bitwise_left_shift  | n | i, 2
 right_shift  |                           | bitwise_right_shift | n | i, 2
 conjugate    |                           | conj           | nN   | z
 power        |                           | pow            | n    | positive, y
-float_power  | x1, x2, /                 | pow(astype(x1, "float64"), x2) | ntT | positive, y
+float_power  | x1, x2, /                 | pow(in_double(x1), x2) | ntT | positive, y
 true_divide  |                           | divide         | ntT  | x, y
 mod          |                           | remainder      | n    | x, y
 neg          |                           | negative       | tT   | x
@@ -101,7 +101,7 @@ common_type  | *arrays -> DType          | dtype_of_all(arrays) | n | i, x
 min_scalar_type | x, / -> DType          | least_dtype(x) | n | 300
 identity     | n, /, dtype=None          | eye(n, dtype=dtype) | n | 3
 promote_types |                          | result_type    | nt   | float32, float64
-array_equiv  | x1, x2, /  -> bool        | bool(all(equal(x1, x2))) | n | x, x
+array_equiv  | x1, x2, /  -> bool        | are_equal(x1, x2) | n | x, x
 shape        | x, / -> tuple of ints     | asarray(x).shape | n   | x
 ndim         | x, / -> int               | asarray(x).ndim | n    | x
 numel        | x, / -> int               | asarray(x).size | t    | x
