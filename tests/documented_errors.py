@@ -447,7 +447,7 @@ ROWS = [
     ("TypeError", lambda f: f(X, "a"), "roll"),
     ("TypeError", lambda f: f(X, 0.5), "repeat"),
     ("ValueError", lambda f: f(X, axis=0), "squeeze Tensor.squeeze"),
-    ("ValueError", lambda f: f(X, order="a"), "Tensor.(flatten ravel tobytes)"),
+    ("ValueError", lambda f: f(X, order="x"), "Tensor.(flatten ravel tobytes)"),
     ("IndexError", lambda f: f(X, 9), "Tensor.flatten"),
     ("TypeError", lambda f: f(X, axis="a"), "unstack squeeze Tensor.squeeze"),
     ("ValueError", lambda f: f(X, (0, 0)), "flip expand_dims permute_dims Tensor.(transpose permute)"),

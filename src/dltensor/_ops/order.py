@@ -227,14 +227,14 @@ def partition(x, /, kth, axis=-1, kind=None):
     {unique: x}
     kth : int or sequence of int
         Places, which sorting all elements satisfies.
-    {lexsort: axis}
+    {sort.sort: axis}
     kind : str, optional
         The name of NumPy's algorithm, "introselect", accepted and not needed.
 
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`.
+        Of the dtype and, unless `axis` is None, the shape of `x`.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def _checked_places(x, kth, axis, kind, func):
     if kind is not None and kind != "introselect":
         raise ValueError(f"{func}: kind must be 'introselect', got {quoted(kind)}")
     x, places = asarray(x), sequence_of(kth, "kth", func)
-    size = x.shape[axis_of(axis, x.ndim, func)]
+    size = x.size if axis is None else x.shape[axis_of(axis, x.ndim, func)]
     for place in [kth] if places is None else places:
         if not -size <= integer_of(place, "kth", func) < size and x.size:  # in no element every place is one
             raise ValueError(f"{func}: kth must be a place of {size} elements, got {place}")

@@ -201,8 +201,8 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack, of bool, integer or float dtype.
-    axis : int, default -1
-        Axis to sort along.
+    axis : int or None, default -1
+        Axis to sort along. None sorts the elements of all, in C order.
     descending : bool, default False
         Sort from the greatest to the least; equal elements keep their order.
     stable : bool, default True
@@ -210,13 +210,13 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None):
     kind : str, optional
         The name of an algorithm of NumPy's, accepted and not needed.
     out : array_like, optional
-        Writable tensor of the shape of `x` and its dtype, or one that holds it; overwritten and returned. It may be
-        `x`.
+        Writable tensor of the shape of the result and its dtype, or one that holds it; overwritten and returned. It may
+        be `x`.
 
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`. NaNs are last in both orders; -0 and +0 are equal.
+        Of the dtype and, unless `axis` is None, the shape of `x`. NaNs are last in both orders; -0 and +0 are equal.
 
     Raises
     ------
@@ -240,6 +240,8 @@ def sort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None):
     """
     cdef Tensor t = computed_tensor(x, "sort")
     _check_kind(kind, "sort")
+    if axis is None:
+        t, axis = t.reshape((-1,)), 0
     if is_narrow_float(find_type(t.impl.dl.dtype)):
         elements = sort(_with_order(t, "sort"), axis, descending=descending)
         return written(astype(elements, t.dtype), out, "sort")
@@ -253,12 +255,12 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None
     Parameters
     ----------
     out : array_like, optional
-        Writable tensor of the shape of `x` and dtype int64; overwritten and returned.
+        Writable tensor of the shape of the result and dtype int64; overwritten and returned.
 
     Returns
     -------
     Tensor
-        Indices along `axis`, int64, of the shape of `x`. NaNs are last in both orders; -0 and +0 are equal.
+        Indices along `axis`, int64, of the shape of `x` unless `axis` is None. NaNs are last in both orders; -0 and +0 are equal.
 
     {sort: Parameters, Raises}
 
@@ -271,6 +273,8 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None
     """
     cdef Tensor t = _with_order(computed_tensor(x, "argsort"), "argsort")
     _check_kind(kind, "argsort")
+    if axis is None:
+        t, axis = t.reshape((-1,)), 0
     return _run(t, _axis(axis, t.impl.dl.ndim, "argsort"), bool(descending), True, out, "argsort")
 
 
