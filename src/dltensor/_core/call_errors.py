@@ -4,6 +4,11 @@
 import sys
 
 _PLAIN = frozenset((type(None), bool, int, float, str))
+# Parameters of NumPy that no function has, and what to write in place of them.
+_REMEDIES = {
+    "order": "; results are in C order, t.T.contiguous().T is in Fortran order",
+    "casting": "; convert with astype()",
+}
 _NAMESPACES = (
     "fft",
     "linalg",
@@ -56,7 +61,8 @@ def _positional(kind):
 def _refused(name, fault, signature):
     for receiver in ("$self, /, ", "$self, /", "$self, ", "$self"):
         signature = signature.replace(receiver, "")
-    return f"{name}: {fault}; call it as {name}{signature}"
+    remedy = next((text for parameter, text in _REMEDIES.items() if fault.endswith(f"argument '{parameter}'")), "")
+    return f"{name}: {fault}; call it as {name}{signature}{remedy}"
 
 
 def answer(function, error):
