@@ -77,7 +77,11 @@ may_share_memory(x[:0],x) may_share_memory([1],[1]) piecewise(v,v>0,[abs,5]) nan
 nanprod([[nan*1j,nan*1j],[2j,3]],axis=1) nancumsum([1j,nan*1j,2]) nancumsum([[nan*1j],[1]],0) array_equiv([1,2],[1,2,3])
 array_equiv([1,2],[[1,2],[1,2]]) array_equiv([1,2],[[1,2],[1,3]]) array_equiv([],[1]) array_equiv(x,y) float_power(z,z)
 float_power(z,2) float_power(2,z) float_power([1,4],0.5) float_power(v,z[0]) blackman(13) hanning(7) hamming(2)
-ravel(x,"f") ravel(x.T,"a") reshape(x,(4,3),order="c")
+sort(x,axis=None) sort(i[:0],axis=None) argsort([[3,1],[2,0]],axis=None) interp(0.5,[-inf,1.0],[0.0,10.0])
+interp(0.5,[0.0,inf],[0.0,10.0]) interp([0.5,2.0],[0.0,1.0,inf],[-inf,10.0,11.0]) interp(0.5,[0.0,1.0],[3.0,inf])
+interp(0.5,[0.0,inf],[0.0,inf]) interp(0.5,[-inf,inf],[7.0,7.0]) cov([[1.0,2.0,3.0]],rowvar=False)
+cov([[1.0],[2.0],[4.0]],rowvar=False) polyfit([0.0,1.0,2.0],[1.0,3.0,5.0],deg=1) ravel(x,"f") ravel(x.T,"a")
+reshape(x,(4,3),order="c")
 """
 HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.nan, 7.0, 1.0]])
 
@@ -122,6 +126,23 @@ def test_a_number_beside_a_tensor_does_not_widen_it(name, dtype):
 def test_a_cube_root_is_the_nearest_number():
     whole = np.arange(-1000, 1001, dtype=np.float64)
     assert dl.cbrt(dl.asarray(whole**3)).tolist() == whole.tolist()
+
+
+def test_partition_without_an_axis_is_of_all_elements():
+    assert dl.partition([[3, 1], [2, 0]], 3, axis=None).tolist() == [0, 1, 2, 3]
+    assert dl.argpartition([[3, 1], [2, 0]], [0, -1], axis=None).tolist() == [3, 1, 2, 0]
+    with pytest.raises(ValueError, match="partition: kth must be a place of 4 elements, got 4"):
+        dl.partition([[3, 1], [2, 0]], 4, axis=None)
+    out = dl.zeros(4, dtype="int64")
+    assert dl.sort([[3, 1], [2, 0]], axis=None, out=out) is out
+    assert out.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("number", [1j, np.complex64(1 + 1j), np.complex128(1 + 1j)])
+def test_geomspace_refuses_complex_numbers(number):
+    for arguments in ((number, 8.0), (1.0, number)):
+        with pytest.raises(TypeError, match="geomspace: start and stop must be real numbers, got"):
+            dl.geomspace(*arguments)
 
 
 @pytest.mark.parametrize("name", ["hanning", "hamming", "blackman", "bartlett"])

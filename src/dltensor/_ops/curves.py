@@ -66,7 +66,8 @@ def interp(x, /, xp, fp, left=None, right=None):
     start, end, first, last = places[low], places[high], values[low], values[high]
     slope = ops.divide(ops.subtract(last, first), ops.subtract(end, start))
     inside = ops.add(ops.multiply(slope, ops.subtract(at, start)), first)
-    inside = where(ops.isnan(inside), where(ops.equal(first, last), first, inside), inside)
+    from_end = ops.add(ops.multiply(slope, ops.subtract(at, end)), last)  # where the other end is infinite
+    inside = where(ops.isnan(inside), where(ops.equal(first, last), first, from_end), inside)
     inside = where(ops.equal(at, end), last, where(ops.equal(at, start), first, inside))
     below = values[0] if left is None else asarray(float(left), dtype="float64").to(at.device)
     above = values[-1] if right is None else asarray(float(right), dtype="float64").to(at.device)

@@ -263,7 +263,7 @@ def _variables(x, rowvar, func):
         raise ValueError(f"{func}: expected at most 2 dimensions, got shape {x.shape}")
     if x.ndim < 2:
         return reshape(x, (1, -1))
-    return x if rowvar or x.shape[0] == 1 else x.T
+    return x if rowvar else x.T
 
 
 def corrcoef(x, /, y=None, rowvar=True):

@@ -2,6 +2,7 @@
 """Arrays that are made: sequences by exponents, windows of signals, and elements of a buffer, as in NumPy."""
 
 from math import log10, pi
+from numbers import Complex, Real
 
 from .._core.convert import asarray
 from .._core.default_dtype import get_default_dtype
@@ -82,9 +83,12 @@ def geomspace(start, stop, num=50, *, endpoint=True, dtype=None):
     """
     num = integer_of(num, "num", "geomspace")
     try:
+        if any(isinstance(one, Complex) and not isinstance(one, Real) for one in (start, stop)):
+            raise TypeError  # complex numbers of NumPy have a float, their real part
         start, stop = float(start), float(stop)
     except TypeError:
-        raise TypeError(f"geomspace: start and stop must be numbers, got {quoted(start)} and {quoted(stop)}") from None
+        message = f"geomspace: start and stop must be real numbers, got {quoted(start)} and {quoted(stop)}"
+        raise TypeError(message) from None
     if not (start > 0 < stop or start < 0 > stop):
         raise ValueError(f"geomspace: start and stop must be of one sign and not 0, got {start} and {stop}")
     result = _powers(stop / start, start, stop, num, endpoint)

@@ -191,7 +191,7 @@ topk | x, k, /, dim=-1, largest=True, sorted=True -> tuple of Tensor | first_of(
 gather       | x, dim, index, / | take_along_axis(beside(x, dim, index), index, axis=dim) | tT | x, 1, index2
 norm         | x, /, p=2, dim=None, keepdim=False | norm_of(x, p, dim, keepdim) | tT | x, 1, 0
 logdet       | x, /                      | logdet_of(x)   | tT   | square
-polyfit      | x, y, deg, /, rcond=None, full=False, w=None | fitted(x, y, deg, rcond, full, w) | n | v, v, 1
+polyfit      | x, y, /, deg, rcond=None, full=False, w=None | fitted(x, y, deg, rcond, full, w) | n | v, v, 1
 roots        | p, /                      | roots_of(p)    | n    | [1.0, -3.0, 2.0]
 trace        |                           |                | NT   | square
 argsort      |                           |                | NT   | x, 1
