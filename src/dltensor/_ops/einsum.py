@@ -8,7 +8,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 from .._core.convert import asarrays
 from .._core.foreign_text import quoted
-from .._core.indexing import axis_of, integer_of
+from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
 from . import reduce
@@ -68,13 +68,14 @@ def _parse(subscripts, ndims):
 
 def _letters(labels):
     """The letters of a list of labels: A to Z, then a to z, whose order in ASCII is that of the labels."""
-    if not isinstance(labels, (list, tuple, range)):
+    items = sequence_of(labels, "the labels", "einsum")
+    if items is None:
         raise TypeError(
             f"einsum: subscripts must be a string, or each operand be followed by a list of labels, got "
             f"{type(labels).__qualname__}"
         )
     letters = []
-    for label in labels:
+    for label in items:
         if label is Ellipsis:
             letters.append("...")
             continue
