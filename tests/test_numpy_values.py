@@ -81,7 +81,7 @@ sort(x,axis=None) sort(i[:0],axis=None) argsort([[3,1],[2,0]],axis=None) interp(
 interp(0.5,[0.0,inf],[0.0,10.0]) interp([0.5,2.0],[0.0,1.0,inf],[-inf,10.0,11.0]) interp(0.5,[0.0,1.0],[3.0,inf])
 interp(0.5,[0.0,inf],[0.0,inf]) interp(0.5,[-inf,inf],[7.0,7.0]) cov([[1.0,2.0,3.0]],rowvar=False)
 cov([[1.0],[2.0],[4.0]],rowvar=False) polyfit([0.0,1.0,2.0],[1.0,3.0,5.0],deg=1) ravel(x,"f") ravel(x.T,"a")
-reshape(x,(4,3),order="c")
+reshape(x,(4,3),order="c") arange(0.0,2.2e-16,1.7e308) arange(0.0,2.2e-16,-1.7e308) arange(0.0,-5e-324,-2.0)
 """
 HOLES = np.array([[1.0, np.nan, 3.0, 2.5], [4.0, 5.0, -6.0, 0.5], [np.nan, np.nan, 7.0, 1.0]])
 

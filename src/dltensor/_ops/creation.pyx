@@ -384,7 +384,9 @@ cdef bint _is_finite(object number):
 cdef object _count(object start, object stop, object step):
     """Count the steps from `start` to `stop`, as floats count them where they can."""
     try:
-        return ceil((stop - start) / step)
+        count = ceil((stop - start) / step)
+        # The quotient may be rounded to 0.
+        return count if count or stop == start else int((stop > start) == (step > 0))
     except (OverflowError, ValueError):
         return ceil((_exact(stop) - _exact(start)) / _exact(step))
 
