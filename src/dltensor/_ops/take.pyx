@@ -198,8 +198,8 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     --------
     >>> dl.take(dl.asarray([[1, 2, 3], [4, 5, 6]]), dl.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
-    >>> dl.take([1, 2, 3], [3, -5], mode="wrap").tolist(), dl.take([1, 2, 3], [3, -5], mode="clip").tolist()
-    ([1, 2], [3, 1])
+    >>> [dl.take(dl.asarray([1, 2, 3]), [3, -5], mode=mode).tolist() for mode in ("wrap", "clip")]
+    [[1, 2], [3, 1]]
     """
     cdef Tensor t, target, at
     cdef int where
