@@ -7,7 +7,7 @@ _PLAIN = frozenset((type(None), bool, int, float, str))
 # Parameters of NumPy that no function has, and what to write in place of them.
 _REMEDIES = {
     "order": "; results are in C order, t.T.contiguous().T is in Fortran order",
-    "casting": "; convert with astype()",
+    "casting": "; types are promoted as in the array API, astype() converts to others",
 }
 _NAMESPACES = (
     "fft",
