@@ -20,6 +20,12 @@ int64_t BlockLayout::row_of(int operand, int64_t line) const {
   return row;
 }
 
+bool BlockLayout::is_one_block(int operand) const {
+  for (int d = 0; d < ndim; ++d)
+    if (of[operand].count[d] != 1) return false;
+  return true;
+}
+
 BlockLayout block_layout(const DLTensor& values, const DLTensor* const* scales, int count) noexcept {
   BlockLayout layout;
   layout.ndim = 1;

@@ -19,6 +19,8 @@ struct BlockLayout {
   // The lines of the tensor along its last axis, and the index of the row of a scale that a line has.
   int64_t lines() const;
   int64_t row_of(int operand, int64_t line) const;
+  // Returns whether a scale is one number.
+  bool is_one_block(int operand) const;
 };
 
 // Scales have at most as many dimensions as the tensor; missing ones are leading ones of extent 1.

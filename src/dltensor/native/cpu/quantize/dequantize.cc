@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dequantizes a tensor: parts of its lines become float32 in the first cache, take their zero points and scales, and are
-// converted and stored past the caches.
+// converted and stored past the caches. Loops that do all of it store past the caches themselves.
 #include <string.h>
 
 #include "native/cpu/copy/cast_pipeline.h"
@@ -39,9 +39,19 @@ struct Dequantizer {
   bool streams;
   bool looks_up = false;
   float table[16] = {};
+  float factor = 1;  // that the table has too
 
+  // The operands that the loop of these values takes, of those that there are.
+  int fused_operands() const {
+    if (looks_up) return layout.operands > 1 && layout.is_one_block(1) ? 2 : 1;
+    return loops.quantize->decode[type] != nullptr && layout.operands > 0 && !subtracts ? 1 : 0;
+  }
+  bool streams_from_registers(const char* to, int64_t block) const {
+    return streams && loops.quantize->has_streams && from_float.count == 0 && layout.operands > 0 &&
+           fused_operands() == layout.operands && block % 16 == 0 && reinterpret_cast<uintptr_t>(to) % 64 == 0;
+  }
   void dequantize(int64_t line, int64_t first, int64_t end) const;
-  void convert_part(float* y, int64_t line, int64_t first, int64_t n, char* spare, char* other) const;
+  void convert_part(float* y, int64_t line, int64_t first, int64_t n, char* spare, char* other, bool past) const;
   void combine(int operand, float* y, int64_t line, int64_t first, int64_t n) const;
 };
 
@@ -61,7 +71,8 @@ void Dequantizer::combine(int operand, float* y, int64_t line, int64_t first, in
   if (n % block > 0) loop(y + whole * block, y + whole * block, each + whole, 1, n % block);
 }
 
-void Dequantizer::convert_part(float* y, int64_t line, int64_t first, int64_t n, char* spare, char* other) const {
+// `past`: y is streamed; see streams_from_registers().
+void Dequantizer::convert_part(float* y, int64_t line, int64_t first, int64_t n, char* spare, char* other, bool past) const {
   const int last = layout.ndim - 1;
   const int64_t at = line * layout.extent[last] + first;
   const int64_t block = layout.of[0].block[last];
@@ -70,13 +81,13 @@ void Dequantizer::convert_part(float* y, int64_t line, int64_t first, int64_t n,
     const float* each = numbers[0] + layout.row_of(0, line) * layout.of[0].count[last] + first / block;
     const int64_t blocks = block > part_elements ? 1 : n / block;
     const auto* packed = static_cast<const uint8_t*>(values.data) + at / 2;
-    loops.quantize->look_up(y, packed, table, each, blocks, block > part_elements ? n : block);
-    done = 1;
+    loops.quantize->look_up(y, packed, table, each, factor, blocks, block > part_elements ? n : block, past);
+    done = fused_operands();
   } else if (const auto decode = loops.quantize->decode[type];
              decode != nullptr && layout.operands > 0 && !subtracts && block >= least_decoded_block) {
     const float* each = numbers[0] + layout.row_of(0, line) * layout.of[0].count[last] + first / block;
     const int64_t blocks = block > part_elements ? 1 : n / block;
-    decode(y, static_cast<const uint8_t*>(values.data) + at, each, blocks, n / blocks);
+    decode(y, static_cast<const uint8_t*>(values.data) + at, each, blocks, n / blocks, past);
     done = 1;
   } else {
     const char* from = static_cast<const char*>(values.data) + at * in_bytes;
@@ -102,9 +113,10 @@ void Dequantizer::dequantize(int64_t line, int64_t first, int64_t end) const {
     n = smaller(most - (block <= part_elements ? first % block : 0), end - first);
     if (block > part_elements) n = smaller(n, block - first % block);
     char* const to = static_cast<char*>(out.data) + (line * layout.extent[last] + first) * out_bytes;
-    const bool is_direct = from_float.count == 0 && !streams;
+    const bool past = streams_from_registers(to, block);
+    const bool is_direct = past || (from_float.count == 0 && !streams);
     float* const floats = is_direct ? reinterpret_cast<float*>(to) : y;
-    convert_part(floats, line, first, n, spare, other);
+    convert_part(floats, line, first, n, spare, other, past);
     if (is_direct) continue;
     char* const results = streams ? spare : to;
     const auto* done = static_cast<const char*>(run_pipeline(from_float, results, floats, n, other, other));
@@ -147,6 +159,7 @@ Status cpu::dequantize(const EngineOperand& values, const EngineOperand* zero, c
   d.out_bytes = type_table[to].bytes;
   d.streams = n * d.out_bytes >= streamed_from;
   d.looks_up = d.bits == 4 && operand_count > 0 && zero == nullptr && fill_table(type, d.table);
+  if (d.looks_up && d.fused_operands() == 2) d.factor = d.numbers[1][0];
   // Parts of a line that are one task end where a block of the first operand ends, and begin with a byte of the values.
   const int64_t length = d.layout.extent[d.layout.ndim - 1],
                 block = operand_count > 0 ? d.layout.of[0].block[d.layout.ndim - 1] : 1;

@@ -22,10 +22,13 @@ struct QuantizeKernels {
   void (*two_level)(uint8_t* scales, float* divisors, const uint32_t* largest, int64_t n, float tensor_scale, float most);
   encode_t multiplied[type_count], divided[type_count];  // null: there is no such format
   combine_t multiply, subtract;
-  // Floats of 8 bits times the number of their block; null: by other loops.
-  void (*decode[type_count])(float* y, const uint8_t* codes, const float* numbers, int64_t blocks, int64_t block);
-  // Elements of 4 bits, two a byte, as table[code] * scales[i]; a block has a multiple of 16.
-  void (*look_up)(float* y, const uint8_t* packed, const float* table, const float* scales, int64_t blocks, int64_t block);
+  // Numbers of 8 bits times the number of their block; null: by other loops.
+  void (*decode[type_count])(float* y, const uint8_t* codes, const float* numbers, int64_t blocks, int64_t block, bool streams);
+  // Elements of 4 bits, two a byte, as table[code] * scales[i] * factor; a block has a multiple of 16.
+  void (*look_up)(float* y, const uint8_t* packed, const float* table, const float* scales, float factor, int64_t blocks,
+                  int64_t block, bool streams);
+  // Whether both can store past the caches: `streams`, of blocks of a multiple of 16 elements to whole lines of 64 bytes.
+  bool has_streams;
 };
 
 }  // namespace dlt

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "native/cpu/copy/packed.h"
+#include "native/cpu/elementwise/streaming.h"
 #include "native/cpu/quantize/block_layout.h"
 #include "native/cpu/quantize/kernels.h"
 #include "native/cpu/runtime/engine.h"
@@ -41,6 +42,15 @@ Element element_of(int type) {
 // Elements of a part: as many as the first cache holds. Those of a block that is still read twice out of the caches.
 constexpr int64_t part_elements = 4096, most_block = 1 << 16;
 constexpr int64_t shared_from = 1 << 18;  // elements from which threads are used
+constexpr int64_t streamed_from = int64_t(16) << 20;  // bytes of codes that are stored past the caches
+constexpr int64_t least_streamed = 1024;  // of them, at a time
+
+// Elements of a task where tasks are run from the end: what they read ahead is in the caches only within a task, and long tasks
+// leave few beginnings.
+int64_t reversed_task(int64_t n) {
+  const int64_t even = n / (int64_t(num_threads()) * 16) / 8 * 8;
+  return smaller(larger(even, most_block / 4), most_block * 4);
+}
 
 // Calls work(first element, first block, blocks, their length) for parts of contiguous blocks; those of a long block are one each.
 template <class Work>
@@ -67,6 +77,7 @@ struct Quantizer {
   BlockLayout layout;
   int64_t rows = 1, columns = 1, lines = 1, block = 1;  // of scales; lines of a row; elements of a block in a line
   int64_t segment = 1;  // blocks of a row that are one task
+  bool streams = false;
   float tensor_scale = 1;
   uint32_t* all = nullptr;  // the largest magnitudes, where they are found before everything else
   std::atomic<uint32_t> largest{0};  // finite one of the tensor
@@ -115,9 +126,12 @@ void Quantizer::encode(const float* numbers, int64_t start, int64_t blocks, int6
   const encode_t encode = call.kind == ScaleKind::power ? loops.multiplied[call.type] : loops.divided[call.type];
   alignas(64) uint8_t codes[part_elements];
   each_part(blocks, length, [&](int64_t at, int64_t number, int64_t count, int64_t elements) {
-    uint8_t* const to = bits == 8 ? reinterpret_cast<uint8_t*>(values) + start + at : codes;
+    const int64_t n = count * elements;
+    const bool past = streams && n >= least_streamed;
+    uint8_t* const to = bits == 8 && !past ? reinterpret_cast<uint8_t*>(values) + start + at : codes;
     encode(to, x + start + at, numbers + number, count, elements);
-    if (bits != 8) pack_elements(values, start + at, bits, codes, count * elements);
+    if (bits != 8) pack_elements(values, start + at, bits, codes, n);
+    else if (past) stream_row(kernels(), values + start + at, reinterpret_cast<const char*>(codes), n);
   });
 }
 
@@ -140,6 +154,7 @@ void Quantizer::quantize_segment(int64_t index) {
     make_scales(each, all != nullptr ? all + at : magnitudes, at, count);
     for (int64_t k = 0; k < lines; ++k) encode(each, line_of(row, k) + i * block, count, block);
   }
+  if (streams) end_streaming(kernels());
 }
 
 // For formats that need the largest magnitude of all before the first scale.
@@ -174,20 +189,23 @@ Status quantize_long_blocks(Quantizer& q, bool shared, bool is_apart) {
   auto* const numbers = reinterpret_cast<float*>(q.all + q.columns);
   find_long_blocks(q, shared);
   q.make_scales(numbers, q.all, 0, q.columns);
-  const int64_t parts = ceil_divide(q.block, most_block);
+  const int64_t length = reversed_task(q.block), parts = ceil_divide(q.block, length);
   // From the end: what was read last is still in the caches.
   for (int64_t i = q.columns - 1; i >= 0; --i)
     parallel_if(shared && is_apart, parts, [&](int64_t reversed) {
-      const int64_t at = (parts - 1 - reversed) * most_block;
-      q.encode(numbers + i, i * q.block + at, 1, smaller(most_block, q.block - at));
+      const int64_t at = (parts - 1 - reversed) * length;
+      q.encode(numbers + i, i * q.block + at, 1, smaller(length, q.block - at));
+      if (q.streams) end_streaming(kernels());
     });
   return success;
 }
 
 // Blocks of a task: where rows of scales are few, parts of a row, which begin with a byte.
 int64_t choose_segment(const Quantizer& q, bool shared) {
-  if (q.layout.ndim == 1)
-    return larger(most_block / 4 / q.block / 8 * 8, q.block % 8 == 0 ? larger(most_block / 4 / q.block, 1) : 8);
+  if (q.layout.ndim == 1) {
+    const int64_t length = q.call.kind == ScaleKind::two_level ? reversed_task(q.columns * q.block) : most_block / 4;
+    return larger(length / q.block / 8 * 8, q.block % 8 == 0 ? larger(length / q.block, 1) : 8);
+  }
   if (!shared || q.rows >= num_threads() * 4) return q.columns;
   return smaller(ceil_divide(ceil_divide(q.columns, ceil_divide(num_threads() * 4, q.rows)), 8) * 8, q.columns);
 }
@@ -230,6 +248,7 @@ Status cpu::quantize(const QuantizeCall& call, const EngineOperand& x, const Eng
   q.block = layout.of[0].block[last];
   for (int d = 0; d < last; ++d) q.rows *= layout.of[0].count[d];
   q.lines = layout.lines() / q.rows;
+  q.streams = q.bits == 8 && n >= streamed_from;
   const bool shared = n >= shared_from;
   // Tasks write bytes of their own where lines and parts of them are whole bytes.
   const bool is_apart = q.bits == 8 || (layout.ndim > 1        ? layout.extent[last] % 8 == 0
