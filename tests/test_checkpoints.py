@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -219,6 +221,15 @@ def test_weights_are_quantised_and_come_back(form, tmp_path, capsys):
     assert dl.load(back)["norm"].tolist() == [1.0] * 32
 
 
+def test_commands_of_the_page_in_an_empty_folder(tmp_path):
+    page = (Path(__file__).parent.parent / "docs" / "quantised-files.md").read_text()
+    commands, printed = re.search(r"```sh\n(.*?)```\n```text\n(.*?)```", page, re.S).groups()
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-e", "-c", commands], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == printed
+
+
 def refused(tmp_path, named, capsys):
     path, out = saved(tmp_path, named), tmp_path / "out.safetensors"
     assert main(["convert", str(path), str(out), "--dtype", "float32"]) == 2
@@ -300,7 +311,7 @@ def test_other_files_are_refused(tmp_path, capsys):
     assert main(["convert", str(tmp_path / "a.npy"), str(tmp_path / "b"), "--dtype", "float32"]) == 2
     assert "is a .npy file, expected .safetensors" in capsys.readouterr().err
     assert main(["convert", str(tmp_path / "no"), str(tmp_path / "b"), "--dtype", "float32"]) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"dltensor convert: {tmp_path / 'no'}: No such file or directory\n"
     header = (
         b'{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
     )

@@ -15,6 +15,7 @@ from .._core.foreign_text import first_line
 from .._core.views import raw_bytes
 from .._ops.quantization import FORMATS, SCALE_DTYPES
 from .._tools.checkpoints import LayoutError, find_groups
+from .._tools.output import reason_of
 from .._tools.terminal import Bar, columns_of, complain, say, width
 from ..io._paths import Replacement
 from ..io._writing import check_safetensors, safetensors_header
@@ -169,6 +170,14 @@ def convert(file, target, options):
     return outputs, groups
 
 
+def _problem(error):
+    """The message of an error on one line: the file and the reason where the system refused one."""
+    if isinstance(error, OSError):
+        name = "" if error.filename is None else f"{first_line(str(error.filename))}: "
+        return f"{name}{reason_of(error)}"
+    return first_line(str(error), 500)
+
+
 def run(options):
     """Convert, print what was found, and return the exit status: 0 done, 2 not possible."""
     try:
@@ -180,7 +189,7 @@ def run(options):
                 return 2
             outputs, groups = convert(file, options.target, options)
     except (ValueError, TypeError, OSError) as error:  # a LayoutError is a ValueError
-        complain(f"dltensor convert: {first_line(str(error), 500)}")
+        complain(f"dltensor convert: {_problem(error).removeprefix('convert: ')}")
         return 2
     counts = {}
     for output in outputs:
