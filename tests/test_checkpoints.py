@@ -351,5 +351,19 @@ def test_memory_is_bounded_by_the_largest_tensor(tmp_path):
         assert each // 4 < grown < each + (64 << 20)  # the file has 288 MB
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the most memory of a process is read from /proc")
+def test_weights_of_16_bits_are_not_converted_as_a_whole(tmp_path):
+    x = dl.ones((1024, 24 << 10), dtype="bfloat16")
+    path = tmp_path / "in.safetensors"
+    dl.save(path, {f"l{i}.weight": x for i in range(3)})
+    for form in ("mxfp8", "int8"):
+        status, grown = checkpoints.measured(path, tmp_path / "out.safetensors", "--format", form)
+        assert status == 0
+        assert x.nbytes < grown < x.nbytes + (64 << 20)
+    status, grown = checkpoints.measured(path, tmp_path / "out.safetensors", "--format", "nvfp4")
+    assert status == 0
+    assert grown < 2 * x.nbytes + (64 << 20)  # as float32
+
+
 def test_layout_errors_are_value_errors():
     assert issubclass(LayoutError, ValueError)

@@ -13,7 +13,7 @@ import dltensor as dl
 
 from .._core.foreign_text import first_line
 from .._core.views import raw_bytes
-from .._ops.quantization import FORMATS, SCALE_DTYPES
+from .._ops.quantization import FORMATS, PART, SCALE_DTYPES, Quantized
 from .._tools.checkpoints import LayoutError, find_groups
 from .._tools.output import reason_of
 from .._tools.terminal import Bar, columns_of, complain, say, width
@@ -86,14 +86,34 @@ def _quantized(name, options, shape, read):
         described[f"{name}_scale_2"] = (dl.float32, ())
 
     def make():
-        x = read()
-        q = dl.quantize(x, options.format, block=block, rule=options.rule)
+        if kind == "two_level":  # the second scale is that of the whole weight
+            dl.empty_cache()  # of the weight before
+            x = dl.astype(read(), "float32", copy=False)
+            dl.empty_cache()  # of the weight as it is in the file
+            q = dl.quantize(x, options.format, block=block)
+        else:
+            x = read()
+            q = _quantize_rows(x, described.values(), options, block)
         if options.errors:
             output.error = dl.quantization_error(x, q)
         return [t for t in q if t is not None]
 
     output = _Output(described, make, options.format)
     return output
+
+
+def _quantize_rows(x, described, options, block):
+    """Quantise a weight whose blocks lie in rows, some rows at a time: there is no float32 copy of all of it."""
+    whole = [dl.empty(shape, dtype=dtype) for dtype, shape in described]
+    rows = [dl.reshape(t, (-1, t.shape[-1])) for t in (x, *whole)]
+    count = max(PART // x.shape[-1], 1)
+    for first in range(0, rows[0].shape[0], count):
+        part = slice(first, first + count)
+        for target, t in zip(
+            rows[1:], dl.quantize(rows[0][part], options.format, block=block, rule=options.rule), strict=False
+        ):
+            target[part] = t
+    return Quantized(*whole)
 
 
 def _can_quantize(options, name, shape):
