@@ -49,7 +49,7 @@ constexpr int64_t least_streamed = 1024;  // of them, at a time
 // leave few beginnings.
 int64_t reversed_task(int64_t n) {
   const int64_t even = n / (int64_t(num_threads()) * 16) / 8 * 8;
-  return smaller(larger(even, most_block / 4), most_block * 4);
+  return smaller(larger(even, most_block / 4), most_block);
 }
 
 // Calls work(first element, first block, blocks, their length) for parts of contiguous blocks; those of a long block are one each.
