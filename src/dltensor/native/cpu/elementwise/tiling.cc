@@ -14,6 +14,7 @@ constexpr int64_t staged_elements = 1024;                    // of a tile that d
 // From so many bytes of all operands on it is the same. An AMD Zen 4 reads two operands of every second element from memory at
 // 14 GB/s in turns of 1,024 elements, at 30 in turns of 512.
 constexpr int64_t far_staged_elements = 512, far_from = int64_t(8) << 20;
+constexpr int64_t packed_elements = 4096;                    // of a tile whose results are packed: no stores past the caches
 constexpr int64_t square_elements = 4096;                    // of a tile in which something is transposed
 // Bytes of output that are streamed: smaller ones are still cached when they are read. The last-level cache decides,
 // within limits: virtual machines report the cache of a whole socket.
@@ -96,6 +97,7 @@ struct Chooser {
   }
 
   int64_t run_length(bool staged, int64_t fits) const {
+    if (staged && p.out.packed) return smaller(packed_elements, fits);
     if (staged) return smaller(t.far ? far_staged_elements : staged_elements, fits);
     if (!t.stream) return run_elements;
     const bool buffered = p.moves && !t.constant && p.in[0].inner != 1;
