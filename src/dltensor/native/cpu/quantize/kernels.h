@@ -27,7 +27,7 @@ struct QuantizeKernels {
   // Elements of 4 bits, two a byte, as table[code] * scales[i] * factor; a block has a multiple of 16.
   void (*look_up)(float* y, const uint8_t* packed, const float* table, const float* scales, float factor, int64_t blocks,
                   int64_t block, bool streams);
-  // Whether both can store past the caches: `streams`, of blocks of a multiple of 16 elements to whole lines of 64 bytes.
+  // Set where both can store past the caches: `streams`, of blocks of a multiple of 16 elements to whole lines of 64 bytes.
   bool has_streams;
 };
 
