@@ -64,6 +64,22 @@ def test_powers_to_a_half_and_minus_one_are_root_and_reciprocal(name):
     assert (z**-1).tobytes() == dl.reciprocal(z).tobytes()
 
 
+@pytest.mark.parametrize("name", EPS)
+def test_powers_of_zero_are_zero_infinite_or_undefined(name):
+    for zero in (0.0, complex(-0.0, 0.0), complex(0.0, -0.0)):
+        z = dl.asarray(zero, dtype=name)
+        for exponent in (1 + 1j, 0.5 - 2j, 1e-3j + 1e-3):
+            assert dl.pow(z, exponent).item() == 0
+        for exponent in (-1 + 1j, -0.5 - 2j):
+            power = dl.pow(z, exponent).item()
+            assert power.real == INF
+            assert math.isnan(power.imag)
+        for exponent in (1j, -1j, complex(NAN, 0), complex(NAN, 1), complex(1, NAN), complex(-1, NAN)):
+            power = dl.pow(z, exponent).item()
+            assert math.isnan(power.imag), exponent
+            assert math.isnan(power.real) or exponent.real < 0, exponent
+
+
 def test_powers_of_infinities_have_no_nan():
     z = dl.asarray([complex(INF, 0), complex(-INF, 0), complex(0, INF)], dtype="complex128")
     assert (z**3).tolist() == [complex(INF, 0), complex(-INF, 0), complex(0, -INF)]

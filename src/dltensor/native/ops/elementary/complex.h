@@ -233,7 +233,11 @@ DLT_FN C<F> product_with_infinities(C<F> a, C<F> b) {
 template <class F>
 DLT_FN C<F> pow(C<F> a, C<F> b) {
   if (b.re == 0 && b.im == 0) return {F(1), F(0)};
-  if (a.re == 0 && a.im == 0) return {F(0), F(0)};
+  if (a.re == 0 && a.im == 0) {  // the length is that of 0 ** b.re, and a length but 0 has no angle here
+    const F undefined = infinity_of<F>() - infinity_of<F>();
+    if (b.re > 0 && b.im == b.im) return {F(0), F(0)};
+    return {b.re < 0 && b.im == b.im ? infinity_of<F>() : undefined, undefined};
+  }
   return principal::exp(product_with_infinities(b, principal::log(a)));
 }
 
