@@ -446,10 +446,17 @@ def test_copyto_and_put_write_as_numpys():
     np.copyto(theirs, np.arange(4))
     same(ours, theirs)
     before = ours.tolist()
-    for indices, values, error in (([24], [1], IndexError), ([-25], [1], IndexError), ([0], [], ValueError)):
-        with pytest.raises(error, match=r"^put: "):
-            dl.put(ours, indices, values)
+    for index in (24, -25):
+        with pytest.raises(IndexError, match=r"^put: "):
+            dl.put(ours, [index], [1])
+    with pytest.raises(ValueError, match=r"^put: mode must be"):
+        dl.put(ours, [0], [1], mode="wrapped")
+    dl.put(ours, [0], [])
     assert ours.tolist() == before
+    for mode in ("wrap", "clip"):
+        dl.put(ours, [-30, 26], [3, 4], mode=mode)
+        np.put(theirs, [-30, 26], [3, 4], mode=mode)
+        same(ours, theirs)
     one = dl.asarray(3)
     dl.put(one, [0, 0], [4, 5])
     assert one.item() == 5

@@ -5,7 +5,7 @@ from itertools import islice, product
 from math import isfinite, prod
 
 from .._core.convert import asarray, asarrays, empty
-from .._core.foreign_text import first_line
+from .._core.foreign_text import first_line, quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
 from .._core.shapes import joined_shape
@@ -16,7 +16,7 @@ from .._ops import reduce
 from .._ops.casting import astype, where
 from .._ops.creation import arange, meshgrid, zeros
 from .._ops.dtypes import finfo, isdtype
-from .._ops.elementwise import add, multiply, remainder
+from .._ops.elementwise import add, maximum, minimum, multiply, remainder
 from .._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -510,15 +510,20 @@ def copied(x, src, mask):
         x[...] = where(mask, src, x)
 
 
-def put_at(x, indices, values):
+def put_at(x, indices, values, mode):
     """Write values, repeated as often as needed, to places in C order, as NumPy's ``put``."""
     from .._ops.positions import unravel_index
 
     tensor_to_write(x, "put")
     indices = reshape(asarray(indices, device=x.device), (-1,))
     values = reshape(asarray(values, device=x.device), (-1,))
-    if indices.size and not values.size:
-        raise ValueError("put: there are indices and no values")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"put: mode must be 'raise', 'wrap' or 'clip', got {quoted(mode)}")
+    if not indices.size or not values.size:
+        return
+    if mode != "raise":
+        last = x.size - 1
+        indices = remainder(indices, x.size) if mode == "wrap" else minimum(maximum(indices, 0), last)
     if indices.size > values.size:
         values = take(values, remainder(arange(indices.size, device=x.device), values.size))
     flat = where(ops.less(indices, 0), add(indices, x.size), indices)
