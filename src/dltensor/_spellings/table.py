@@ -139,7 +139,7 @@ masked_scatter | x, mask, source, /      | filled(x, mask, source) | tT | x, mas
 is_tensor    | x, /  -> bool             | isinstance(x, Tensor) | t | x
 issubdtype   | dtype, kind, / -> bool    | is_kind(dtype, kind) | n | float32, float64
 copyto       | x, src, /, *, where=True -> None | copied(x, src, where) | n | copy(x), 2.0
-put          | x, indices, values, /, mode="raise" -> None | put_at(x, indices, values, mode) | n | copy(x), [0, -1], [1.0, 2.0]
+put|x, indices, values, /, mode="raise" -> None|put_at(x, indices, values, mode)|n|copy(x), [0, -1], [1.0, 2.0]
 ndenumerate  | x, / -> Iterator[Any]     | items_of(x)    | n    | x
 ndindex      | *shape -> Iterator[Any]   | positions_of(shape) | n | 2, 3
 loadtxt      | file, /, **kwargs         | asarray(of_numpy("loadtxt")(file, **kwargs)) | n | ["1 2", "3 4"]
