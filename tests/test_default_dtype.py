@@ -267,7 +267,8 @@ ARGUMENTS = [
 LEFT_OUT = {
     "set_default_dtype", "set_printoptions", "set_num_threads", "set_cache_limit", "empty_cache", "default_dtype",
     "get_default_dtype", "get_blas", "set_blas",
-    "save", "load", "open_file", "memmap", "inspect", "validate", "adapt", "help", "wrap", "cpu_features",
+    "save", "savez", "load", "open_file", "memmap", "loadtxt", "genfromtxt", "savetxt", "errstate", "seterr",
+    "inspect", "validate", "adapt", "help", "wrap", "cpu_features",
     "num_threads",
     "into",
 }  # fmt: skip
@@ -278,7 +279,9 @@ def functions():
         names = dir(module) if isinstance(module, dl.random.Generator) else module.__all__
         for name in names:
             thing = getattr(module, name)
-            if callable(thing) and not isinstance(thing, type) and name[0] != "_" and name not in LEFT_OUT:
+            if isinstance(thing, (type, dl.DType)) or name[0] == "_" or name in LEFT_OUT:
+                continue
+            if callable(thing):
                 yield f"{getattr(module, '__name__', 'Generator')}.{name}".removeprefix("dltensor."), thing
     for name in dir(dl.Tensor):
         if (name[0] != "_" and name not in LEFT_OUT) or name in ("__truediv__", "__rtruediv__", "__pow__", "__mul__"):

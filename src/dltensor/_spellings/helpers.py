@@ -418,7 +418,9 @@ def part_of(x, dim, start, length):
 
 def of_parts(real, imag):
     """Return complex numbers of real and imaginary parts, as PyTorch's ``complex``."""
-    real, imag = broadcast_arrays(*asarrays(real, imag))
+    from .._ops.numbers import real_of
+
+    real, imag = broadcast_arrays(*(real_of(part, "complex") for part in asarrays(real, imag)))
     result = empty(real.shape, result_type(real.dtype, imag.dtype, "complex64"), device=real.device)
     result.real[...], result.imag[...] = real, imag
     return result
