@@ -29,7 +29,6 @@ from .._ops.manipulation import (
 )
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
-from .._ops.selection import tensor_to_write
 from .._ops.sort import top_k
 from .._ops.take import add_at, nonzero, take
 
@@ -505,6 +504,8 @@ _KINDS = ("integral", "signed integer", "unsigned integer", "real floating", "co
 
 def copied(x, src, mask):
     """Write elements of one tensor to another where a mask is true, as NumPy's ``copyto``."""
+    from .._ops.selection import tensor_to_write
+
     tensor_to_write(x, "copyto")
     if mask is True:
         x[...] = src
@@ -515,6 +516,7 @@ def copied(x, src, mask):
 def put_at(x, indices, values, mode):
     """Write values, repeated as often as needed, to places in C order, as NumPy's ``put``."""
     from .._ops.positions import unravel_index
+    from .._ops.selection import tensor_to_write
 
     tensor_to_write(x, "put")
     indices = reshape(asarray(indices, device=x.device), (-1,))
