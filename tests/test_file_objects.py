@@ -262,11 +262,7 @@ def test_a_target_that_tells_wrong_counts_is_refused(count):
         (lambda folder: dl.load(memoryview(b"abcd")[::2]), TypeError, "load: memoryview: the bytes must be contiguous"),
         (lambda folder: dl.load(b""), ValueError, "load: bytes: not a .npy"),
         (lambda folder: dl.load(3), TypeError, "load: file must be a path, a binary file object, bytes"),
-        (
-            lambda folder: dl.save(bytearray(), X),
-            TypeError,
-            r"save: the file comes first: save\('a.npz', tensors\); expected a path or a binary file object",
-        ),
+        (lambda folder: dl.save(bytearray(), X), TypeError, "save: file must be a path or a binary file object"),
         (lambda folder: dl.load(Text()), TypeError, "load: Text: read\\(\\) must give bytes, got str"),
         (lambda folder: dl.open_file(content("npy"), mode="w+"), ValueError, "open_file: mode must be one of r, r"),
         (lambda folder: dl.open_file(content("npy"), mode="c", mmap=False), ValueError, "mode 'c' maps the file"),

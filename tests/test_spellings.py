@@ -518,3 +518,8 @@ def test_help_shows_values_of_constants_and_objects(capsys):
     assert shown[1].startswith("dl.r_: Arrays, numbers and slices")
     assert shown[2].startswith("dl.long: Element type")
     assert [repr(one) for one in (dl.r_, dl.mgrid)] == ["dltensor.r_", "dltensor.mgrid"]
+
+
+def test_save_with_its_arguments_the_other_way_round_says_what_to_write():
+    with pytest.raises(TypeError, match=r"^save: file must be .*, got dict; write save\('a\.npz', tensors\)"):
+        dl.save({"x": dl.ones(1)}, "a.pt")

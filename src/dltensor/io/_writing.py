@@ -30,7 +30,9 @@ def save_as(file, tensors, form, metadata, fsync):
     """Save tensors; arguments as for `save`."""
     is_path = isinstance(file, str | bytes | os.PathLike) or not callable(getattr(file, "write", None))
     if is_path:
-        expected = "the file comes first: save('a.npz', tensors); expected a path or a binary file object"
+        expected = "file must be a path or a binary file object"
+        if isinstance(file, Mapping):
+            raise TypeError(f"save: {expected}, got {type(file).__qualname__}; write save('a.npz', tensors)")
         path = checked_path(file, "save", expected)
         prefix, name = shown(path, "save"), os.fsdecode(path)
     else:
