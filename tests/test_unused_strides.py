@@ -148,7 +148,11 @@ def alike(made, want):
         return type(made) is type(want) and len(made) == len(want) and all(map(alike, made, want))
     if not isinstance(made, dl.Tensor):
         return type(made) is type(want)
-    return made.shape == want.shape and dl.array_equal(made, want, equal_nan=True)
+    if made.shape != want.shape or made.dtype != want.dtype:
+        return False
+    if made.dtype.name in ("int4", "uint4", "int2", "uint2", "complex32"):  # which have no arithmetic
+        return made.tobytes() == want.tobytes()
+    return dl.array_equal(made, want, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", functions())

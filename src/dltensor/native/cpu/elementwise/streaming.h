@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of results that are stored past the caches.
+// Runs of operations whose results are stored past the caches.
 #pragma once
 #include "native/cpu/elementwise/kernels.h"
+#include "native/cpu/elementwise/streamed_rows.h"
 #include "native/cpu/elementwise/strided_loop.h"
 
 namespace dlt {
-
-// The bytes of a row of output, by non-temporal stores: whole cache lines only; the bytes before and after them are stored
-// normally.
-void stream_row(const Kernels& kernels, char* to, const char* from, int64_t bytes);
-// Waits until what this thread has stored so is in memory.
-void end_streaming(const Kernels& kernels);
 
 // A run that is streamed in strips so short (strip_tuning()) that the reads of the next overlap the stores of this one. A
 // whole tile at once would read and write memory alternately.

@@ -6,7 +6,7 @@
 #include "native/cpu/copy/cast_pipeline.h"
 #include "native/cpu/copy/kernels.h"
 #include "native/cpu/copy/packed.h"
-#include "native/cpu/elementwise/streaming.h"
+#include "native/cpu/elementwise/streamed_rows.h"
 #include "native/cpu/quantize/block_layout.h"
 #include "native/cpu/quantize/kernels.h"
 #include "native/cpu/quantize/quantize.h"

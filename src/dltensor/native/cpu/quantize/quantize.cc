@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "native/cpu/copy/packed.h"
-#include "native/cpu/elementwise/streaming.h"
+#include "native/cpu/elementwise/streamed_rows.h"
 #include "native/cpu/quantize/block_layout.h"
 #include "native/cpu/quantize/kernels.h"
 #include "native/cpu/runtime/engine.h"

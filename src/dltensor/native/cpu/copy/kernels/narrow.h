@@ -102,20 +102,6 @@ DLT_FN void store_codes(uint8_t* codes, Words code) {
 
 // ---- as float32
 
-#if defined(__AVX512F__)
-DLT_FN void save_past(float* to, __m512 x, bool streams) {
-  if (streams) _mm512_stream_ps(to, x);
-  else _mm512_storeu_ps(to, x);
-}
-#endif
-#if defined(__AVX2__)
-// `streams`: a non-temporal store, to a multiple of the register's bytes.
-DLT_FN void save_past(float* to, __m256 x, bool streams) {
-  if (streams) _mm256_stream_ps(to, x);
-  else _mm256_storeu_ps(to, x);
-}
-#endif
-
 #if defined(__F16C__)
 // Sixteen codes of float8_e4m3fn or float8_e5m2 as float16: the one is its upper byte, the other has its fields at an exponent that is
 // 8 lower.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of elements and the numbers that they share: scales and zero points, and tables of 4-bit elements times a scale.
-#include "native/cpu/copy/kernels/narrow.h"
 #include "native/cpu/quantize/kernels.h"
+#include "native/cpu/quantize/kernels/stores.h"
+#include "native/cpu/runtime/kernels/elements.h"
+#include "native/cpu/runtime/kernels/registers.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {

@@ -2,6 +2,7 @@
 // Codes of 8 bits as numbers: times the number of their block.
 #include "native/cpu/copy/kernels/narrow.h"
 #include "native/cpu/quantize/kernels.h"
+#include "native/cpu/quantize/kernels/stores.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
