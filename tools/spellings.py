@@ -33,6 +33,7 @@ TYPES = {
     "dtype": "DTypeLike | None",
     "device": "DeviceLike | None",
     "order": "str",
+    "mode": "str",
     "shape": "ShapeLike",
     "sizes": "ShapeLike",
     "source": "ShapeLike",

@@ -260,7 +260,8 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, kind=None, out=None
     Returns
     -------
     Tensor
-        Indices along `axis`, int64, of the shape of `x` unless `axis` is None. NaNs are last in both orders; -0 and +0 are equal.
+        Indices along `axis`, int64, of the shape of `x` unless `axis` is None. NaNs are last in both orders; -0 and +0
+        are equal.
 
     {sort: Parameters, Raises}
 
