@@ -600,8 +600,13 @@ def endless(context, fuzzer):
         return place.name in ("shape", "axis", "axes", "strides", "s", "new_shape") or (sizes and bool(place.value))
 
     drawn, place = replaced(context, fuzzer, lambda old: made, wanted)
-    # Movements and seeds may be of any length.
-    if drawn is None or (type(place.holder) is list and place.holder is not drawn.arguments) or place.name == "seed":
+    # Movements, seeds and what fromiter reads may be of any length.
+    any_length = ("seed", "iterable")
+    if (
+        drawn is None
+        or (type(place.holder) is list and place.holder is not drawn.arguments)
+        or place.name in any_length
+    ):
         return None
     drawn.hostile = True
 
