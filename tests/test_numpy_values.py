@@ -247,3 +247,9 @@ def test_the_name_of_numpys_selection_is_taken(function):
     assert function([3, 1, 2], 1, kind="introselect").tolist() == function([3, 1, 2], 1).tolist()
     with pytest.raises(ValueError, match="partition: kind must be 'introselect', got 'quick'"):
         function([3, 1, 2], 1, kind="quick")
+
+
+def test_digitize_of_a_number_as_bins_is_refused():
+    with pytest.raises(ValueError, match=r"^digitize: bins must have one dimension, got shape \(\)"):
+        dl.digitize([1.0, 2.0], 3)
+    assert dl.digitize(1.5, [1, 2]).item() == np.digitize(1.5, [1, 2])

@@ -313,6 +313,7 @@ def digitize(x, /, bins, right=False):
     [0, 1, 2]
     """
     bins, x = asarrays(bins, x, numbers=False)
+    bins = asarray(bins)
     if bins.ndim != 1:
         raise ValueError(f"digitize: bins must have one dimension, got shape {bins.shape}")
     side = "left" if right else "right"
