@@ -258,7 +258,7 @@ def stolen_name(context, fuzzer):
         return unsteady.stolen_name(context, value if context.chance(0.5) else None)
 
     drawn, place = replaced(context, fuzzer, make, reads_operand, functions_only=True)
-    if drawn is None:
+    if drawn is None or drawn.entry.name == "is_tensor":  # which takes any object
         return None
     kind = type(place.value)
     protocols = any(hasattr(kind, name) for name in ("__dlpack__", "__array__", "__array_interface__"))
@@ -297,7 +297,9 @@ def old_signature(context, fuzzer):
         try:
             return call()
         except (TypeError, BufferError) as error:
-            demand("max_version" not in str(error), f"refused a producer of an old signature: {error}")
+            # A capsule of the layout before 1.0 cannot say that elements are padded.
+            told = "max_version" not in str(error) or "padded to bytes" in str(error)
+            demand(told, f"refused a producer of an old signature: {error}")
             raise
 
     drawn.call = taken
