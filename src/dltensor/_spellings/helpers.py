@@ -445,7 +445,7 @@ def counted(x, bins, low, high):
     """Return how many elements are in bins of equal width, in the dtype of `x`, as PyTorch's ``histc``."""
     from .._ops.quantiles import histogram
 
-    x = asarray(x)
+    x, low, high = asarray(x), asarray(low).item(), asarray(high).item()
     return astype(histogram(x, bins, None if low == high == 0 else (low, high))[0], x.dtype)
 
 
