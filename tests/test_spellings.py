@@ -4,6 +4,7 @@
 import collections
 import math
 import operator as op
+import weakref
 
 import numpy as np
 import pytest
@@ -523,3 +524,16 @@ def test_help_shows_values_of_constants_and_objects(capsys):
 def test_save_with_its_arguments_the_other_way_round_says_what_to_write():
     with pytest.raises(TypeError, match=r"^save: file must be .*, got dict; write save\('a\.npz', tensors\)"):
         dl.save({"x": dl.ones(1)}, "a.pt")
+
+
+def test_an_operand_of_a_row_is_read_once_and_not_kept():
+    class Number(float):
+        pass
+
+    number, many = Number(0.5), dl.ones(5000)
+    alive = weakref.ref(number)
+    assert dl.lerp(many, number, 0.5)[0].item() == 0.75
+    assert dl.addcmul(many, many, number).dtype == dl.float32
+    assert dl.lerp(many, np.float64(0.5), 0.5).dtype == (many + np.float64(0.5)).dtype
+    del number
+    assert alive() is None

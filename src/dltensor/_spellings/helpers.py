@@ -34,8 +34,11 @@ from .._ops.take import add_at, nonzero, take
 
 
 def read_once(x):
-    """Return an operand that is used more than once as a tensor; a number as it is."""
-    return x if isinstance(x, (Tensor, int, float, complex)) else asarray(x)
+    """Return an operand that is used more than once as a tensor, or as a number of Python's own type."""
+    if type(x) in (Tensor, bool, int, float, complex):
+        return x
+    kind = next((kind for kind in (int, float, complex) if isinstance(x, kind)), None)
+    return asarray(x) if kind is None else kind.__pos__(x)
 
 
 _HOST = zeros(0).device
