@@ -537,3 +537,16 @@ def test_an_operand_of_a_row_is_read_once_and_not_kept():
     assert dl.lerp(many, np.float64(0.5), 0.5).dtype == (many + np.float64(0.5)).dtype
     del number
     assert alive() is None
+
+
+def test_elements_that_copyto_leaves_alone_keep_their_bits():
+    x = dl.asarray([2**53 + 1, 5])
+    dl.copyto(x, 1.0, where=[False, True])
+    assert x.tolist() == [2**53 + 1, 1]
+    dl.copyto(x, dl.asarray([7.0, 8.0]), where=[[False, True]][0])
+    assert x.tolist() == [2**53 + 1, 8]
+    for call in (lambda: dl.copyto(x, 1, where=[0, 1]), lambda: dl.masked_scatter(x, [0, 1], x)):
+        with pytest.raises(TypeError, match="the mask must be of bool, got int64"):
+            call()
+    with pytest.raises(ValueError, match=r"^r_: expected one array"):
+        dl.r_[()]

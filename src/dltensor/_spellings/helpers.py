@@ -10,7 +10,7 @@ from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
 from .._core.shapes import joined_shape
 from .._core.tensor import Tensor
-from .._core.types import DTYPES, as_dtype
+from .._core.types import DTYPES, as_device, as_dtype
 from .._ops import elementwise as ops
 from .._ops import reduce
 from .._ops.casting import astype, where
@@ -41,7 +41,7 @@ def read_once(x):
     return asarray(x) if kind is None else kind.__pos__(x)
 
 
-_HOST = zeros(0).device
+_HOST = as_device("cpu")
 _MANY = 4096  # elements of a tensor from which a pass for each step costs more than the choice
 
 
@@ -200,10 +200,15 @@ def variance(x, dim, correction, keepdim):
 
 def selected(x, mask):
     """Return the elements where a mask is true, which are broadcast to one another, as PyTorch's ``masked_select``."""
-    x, mask = broadcast_arrays(asarray(x), asarray(mask))
-    if not isdtype(mask.dtype, "bool"):
-        raise TypeError(f"masked_select: the mask must be of bool, got {mask.dtype}; compare it with 0")
+    x, mask = broadcast_arrays(asarray(x), _mask_of(mask, "masked_select"))
     return x[mask]
+
+
+def _mask_of(mask, func):
+    mask = asarray(mask)
+    if not isdtype(mask.dtype, "bool"):
+        raise TypeError(f"{func}: the mask must be of bool, got {mask.dtype}; compare it with 0")
+    return mask
 
 
 def compressed(condition, x, axis, out):
@@ -469,7 +474,7 @@ def inverse_of(x):
 def filled(x, mask, source):
     """Return a copy whose elements at a mask are those of `source` in order, as PyTorch's ``masked_scatter``."""
     result, source = asarray(x, copy=True), reshape(asarray(source), (-1,))
-    mask = broadcast_to(asarray(mask), result.shape)
+    mask = broadcast_to(_mask_of(mask, "masked_scatter"), result.shape)
     count = reduce.count_nonzero(mask).item()
     if count > source.size:
         raise ValueError(f"masked_scatter: the mask selects {count} elements, source has {source.size}")
@@ -512,8 +517,10 @@ def copied(x, src, mask):
     tensor_to_write(x, "copyto")
     if mask is True:
         x[...] = src
-    else:
-        x[...] = where(mask, src, x)
+        return
+    # Elements that are left alone are not converted with the others.
+    mask = broadcast_to(_mask_of(mask, "copyto").to(x.device), x.shape)
+    x[mask] = src if isinstance(src, (int, float, complex)) else broadcast_to(asarray(src), x.shape)[mask]
 
 
 def put_at(x, indices, values, mode):

@@ -74,13 +74,15 @@ class _Joined(_Indexed):
 
     def __getitem__(self, key):
         items = key if isinstance(key, tuple) else (key,)
+        if not items:
+            raise ValueError(f"{self.name}: expected one array, number or slice or more, got none")
         if any(isinstance(one, str) for one in items):
             raise TypeError(f"{self.name}: directives are not supported, got {key!r}; call dl.concat with an axis")
-        given = [one if isinstance(one, (bool, int, float, complex, slice)) else asarray(one) for one in items]
-        place = next((one.device for one in given if isinstance(one, Tensor)), None)
-        parts = [_range_of(one, self.name).to(place or "cpu") if isinstance(one, slice) else one for one in given]
+        operands = [one if isinstance(one, (bool, int, float, complex, slice)) else asarray(one) for one in items]
+        device = next((one.device for one in operands if isinstance(one, Tensor)), None)
+        parts = [_range_of(one, self.name).to(device or "cpu") if isinstance(one, slice) else one for one in operands]
         common = result_type(*parts)
-        parts = [one if isinstance(one, Tensor) else asarray([one], dtype=common, device=place) for one in parts]
+        parts = [one if isinstance(one, Tensor) else asarray([one], dtype=common, device=device) for one in parts]
         parts = [reshape(one, (1,)) if one.ndim == 0 else one for one in parts]
         if self.name == "c_":
             parts = [expand_dims(one, axis=1) if one.ndim == 1 else one for one in parts]
