@@ -550,3 +550,19 @@ def test_elements_that_copyto_leaves_alone_keep_their_bits():
             call()
     with pytest.raises(ValueError, match=r"^r_: expected one array"):
         dl.r_[()]
+
+
+def test_a_fused_row_inside_of_a_fused_function_holds_for_every_size():
+    calls = []
+
+    @dl.fuse
+    def steps(x):
+        calls.append(1)
+        return dl.gelu(x) + 1
+
+    for size in (10, 20, 5000, 6000):
+        x = dl.linspace(-2, 2, size)
+        assert steps(x).tobytes() == (dl.gelu(x) + 1).tobytes()
+    recorded = len(calls)
+    steps(dl.ones(7000))
+    assert len(calls) == recorded

@@ -50,7 +50,8 @@ def fused(function):
     together = []
 
     def call(*operands):
-        if not any(type(x) is Tensor and (x.size >= _MANY or x.device != _HOST) for x in operands):
+        # The device first: a program that is recorded for a size holds for no other.
+        if not any(type(x) is Tensor and (x.device != _HOST or x.size >= _MANY) for x in operands):
             return function(*operands)
         if not together:
             from .._ops.fusing import fuse  # not loaded with the package
