@@ -39,13 +39,14 @@ class Child:
     """A process that plays rounds; watched, and ended when one call takes too long."""
 
     def __init__(self, options, begin, rounds, folder, *more):
+        self.folder = Path(tempfile.mkdtemp(dir=folder))  # where a call that writes a file leaves it
         self.progress = Path(folder, "progress")
         self.progress.write_bytes(PROGRESS.pack(-1, 0, 0, 0, 0, 0))  # no round has begun
         with open(self.progress, "r+b") as file:
             self.shared = mmap.mmap(file.fileno(), PROGRESS.size)
         arguments = ["--progress", str(self.progress), "--seed", str(options.seed), "--begin", str(begin)]
         arguments += ["--rounds", str(rounds), "--threads", str(options.threads), "--device", options.device]
-        arguments += ["--before", options.before] if options.before else []
+        arguments += ["--before", os.path.abspath(options.before)] if options.before else []
         arguments += ["--trick", options.trick] if options.trick else []
         arguments += ["--torch"] if options.torch else []
         self.out, self.err = [tempfile.TemporaryFile("w+", dir=folder) for _ in range(2)]  # noqa: SIM115
@@ -53,6 +54,7 @@ class Child:
             [options.python, "-c", "import sys; from calls.child import main; main(sys.argv[1:])", *arguments, *more],
             stdout=self.out,
             stderr=self.err,
+            cwd=self.folder,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
             | {"PYTHONHASHSEED": "0", **FREED},
         )
@@ -87,6 +89,10 @@ class Child:
     def lines(self):
         self.out.seek(0)
         return [json.loads(line) for line in self.out if line.startswith("{")]
+
+    def files(self):
+        """Names of files that calls have written; the image of a process that died is none of them."""
+        return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("core"))
 
     def words(self):
         self.err.seek(0)
@@ -178,6 +184,9 @@ def fuzz(options, folder):
                 findings.add(row)
             else:
                 never = set(row["never"]) if never is None else never & set(row["never"])
+        if child.files():
+            row = {"name": "process", "fault": "wrote files", "round": begin, "call": 0}
+            findings.add(row | {"said": ", ".join(child.files())})
         words = child.words()
         child.close()
         begin = begin + rounds if not how else number + 1

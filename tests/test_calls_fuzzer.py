@@ -45,6 +45,10 @@ DEFECTS = {
         r"FOUND square: died by SIG(SEGV|ABRT)\n  call \d+: square\(",
     ),
     "an exit": ("def square(a, /): os._exit(0)", r"FOUND square: exited with 0"),
+    "a file where the process runs": (
+        "def square(a, /):\n    open('made', 'w').close()\n    return real(a)",
+        r"FOUND process: wrote files\n  made\n",
+    ),
     "a call that never ends": (
         "def square(a, /): time.sleep(1000)",
         r"FOUND square: hung for 2.0 s\n  call \d+: square\(",

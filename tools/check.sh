@@ -8,6 +8,10 @@ PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
 cython="$(find src/dltensor examples -name "*.pyx" -o -name "*.pxd" -o -name "*.pxi" | sort)"
 native="$(find src tests fuzz examples -name "*.h" -o -name "*.hpp" -o -name "*.c" -o -name "*.cc" -o -name "*.cpp" -o -name "*.cuh" | sort)"
 
+# A test or a fuzzer that writes where it runs leaves its files in the root, and a commit of everything takes them along.
+named="CHANGELOG.md|CITATION.cff|CODE_OF_CONDUCT.md|CONTRIBUTING.md|LICENSE|Makefile|README.md|SECURITY.md"
+stray="$(git ls-files | grep -v / | grep -Evx "\..*|$named|meson.build|pyproject.toml" || true)"
+[ -z "$stray" ] || { echo "check: files that do not belong in the root: $stray"; exit 1; }
 ruff check src tests benchmarks tools examples fuzz docs
 ruff format --check --quiet src tests benchmarks tools examples fuzz docs
 cython-lint $cython
