@@ -526,6 +526,8 @@ ROWS = [
     ("ValueError", lambda f: f(X, X, out=dl.zeros(7, dtype="bool")), "isin isclose"),
     ("TypeError", lambda f: f("a", 1), "allclose array_equal isclose diff"),
     ("ValueError", lambda f: f(divide="raise"), "errstate seterr"),
+    ("TypeError", lambda f: f("a", X), "cdist"),
+    ("ValueError", lambda f: f(X, VECTOR), "cdist"),
     # layers and losses
     ("TypeError", lambda f: f("a", X), "linear embedding"),
     ("TypeError", lambda f: f(INTEGERS, 2), "layer_norm"),

@@ -45,6 +45,7 @@ TITLES = {
     "sort": "sorting and sets",
     "take": "index arrays",
     "positions": "index arrays",
+    "distances": "statistics",
     "order": "sorting and sets",
     "sets": "sorting and sets",
     "percentiles": "statistics",

@@ -405,14 +405,6 @@ def windows_of(x, dim, size, step):
     return sliding_window_view(x, size, axis)[(*(slice(None),) * axis, slice(None, None, step))]
 
 
-def distances(x1, x2, p):
-    """Return the distances of each row of one matrix from each row of another, as PyTorch's ``cdist``."""
-    from ..linalg import vector_norm
-
-    x1, x2 = asarrays(x1, x2)
-    return vector_norm(ops.subtract(expand_dims(x1, axis=-2), expand_dims(x2, axis=-3)), axis=-1, ord=p)
-
-
 def part_of(x, dim, start, length):
     """Return a view of `length` elements of a dimension, as PyTorch's ``narrow``."""
     x = asarray(x)

@@ -186,7 +186,7 @@ def embedding(indices, weight, /):
     Parameters
     ----------
     indices : array_like
-        Integers, of any shape.
+        Integers, of any shape; negative ones count from the end, unlike in PyTorch.
     weight : array_like
         Of shape ``(rows, features)``.
 

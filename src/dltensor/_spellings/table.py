@@ -53,7 +53,7 @@ baddbmm      | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alph
 leaky_relu   | x, /, negative_slope=0.01 | @where(greater(x, 0), x, multiply(x, negative_slope)) | f | x, 0.1
 elu          | x, /, alpha=1.0           | @where(greater(x, 0), x, multiply(expm1(x), alpha)) | f | x, 0.5
 silu         | x, /                      | @multiply(x, sigmoid(x)) | f | x
-gelu         | x, /                      | @multiply(multiply(x, 0.5), erfc(multiply(x, -0.7071067811865476))) | f | x
+gelu         | x, /                      | @multiply(multiply(x, 0.5), add(erf(multiply(x, 0.5**0.5)), 1)) | f | x
 logsigmoid   | x, /                      | @negative(softplus(negative(x))) | f | x
 lerp         | x, end, weight, /         | @add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
 amax         |                           | max            | n    | x, 1
@@ -124,7 +124,6 @@ cosine_similarity |                      |                | tf   | x, y
 mse_loss     |                           |                | f    | x, y
 cross_entropy |                          |                | f    | x, index3[0]
 scaled_dot_product_attention |           |                | f    | cube, cube, cube
-cdist        | x1, x2, /, p=2.0          | distances(x1, x2, p) | t | x, y
 dist         | x, other, /, p=2          | norm_of(subtract(x, other), p, None, False) | tT | x, y, 3
 bucketize|x, boundaries, /, *, right=False|searchsorted(boundaries, x, side="right" if right else "left")|t|x, ascending
 narrow       | x, dim, start, length, /  | part_of(x, dim, start, length) | tT | x, 1, 1, 2
