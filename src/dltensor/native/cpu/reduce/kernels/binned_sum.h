@@ -6,6 +6,8 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
+typedef uint64_t naturals __attribute__((vector_size(register_bytes)));
+
 DLT_FN integers bits_of(V x) { return reinterpret_cast<integers>(x); }
 // all | (x ^ y)
 DLT_FN integers with_changes(integers all, integers x, integers y) {
@@ -132,12 +134,13 @@ class BinnedSum {
       take(last);
     }
     integers all{};
-    *counts = integers{};
+    naturals counted{};  // of any bits where `large` was too small
     for (int k = 0; k < K; ++k) {
-      *counts += bits_of(sums[k]) - large_;
+      counted += naturals(sums[k]) - naturals(large_);
       all |= (changes[k] & int64_t(~mantissa)) | lost[k];
       if constexpr (RESTS) rests[k] = below[k];
     }
+    *counts = integers(counted);
     return any_of(all);
   }
 
