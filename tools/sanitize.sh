@@ -32,7 +32,8 @@ run() { # more of ASAN_OPTIONS, arguments of Python
 sanitized() { # more of ASAN_OPTIONS, arguments of pytest
     options=$1
     shift
-    run "$options" -m pytest -m "not peers and not gpu" -p no:cacheprovider "$@" ${PYTEST_ARGS:-}
+    # What a sanitizer writes before it ends the process is not to be captured with it.
+    run "$options" -m pytest -m "not peers and not gpu" -p no:cacheprovider --capture=sys "$@" ${PYTEST_ARGS:-}
 }
 if [ "${2:-tests}" = stress ]; then
     run "" fuzz/stress.py --rounds "${STRESS_ROUNDS:-40}"
