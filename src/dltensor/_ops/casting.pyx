@@ -63,6 +63,9 @@ cdef CastOptions _options(object rounding, object saturate, object scale, object
     return options
 
 
+cdef CastOptions _plainly = _options("truncate", False, None, None, "astype")
+
+
 def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     """Convert the elements of `x` to another dtype.
 
@@ -128,7 +131,7 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     if wanted.bits >= 8 and wanted.lanes == 1:  # packed elements have one order
         order_as(source, 1, result)
     read_tensor(result, &operands[1])
-    _convert(operands, _options("truncate", False, None, None, "astype"), "astype")
+    _convert(operands, _plainly, "astype")
     return result
 
 

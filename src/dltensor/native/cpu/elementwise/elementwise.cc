@@ -26,6 +26,16 @@ bool is_plain(const ElementLoop& found, int count) {
   return found.out.count == 0;
 }
 
+// The elements of two tensors of one shape in C order, whole bytes each, that one call of a loop may take, else 0.
+constexpr int64_t few_bytes = 64 << 10;
+int64_t elements_at_once(const DLTensor& in, const DLTensor& out) {
+  if (in.ndim != out.ndim || in.dtype.bits < 8 || out.dtype.bits < 8) return 0;
+  const int64_t n = numel(out.ndim, out.shape);
+  if (n * larger(item_bytes(in.dtype), item_bytes(out.dtype)) > few_bytes) return 0;
+  const bool in_order = is_contiguous(in.ndim, in.shape, in.strides) && is_contiguous(out.ndim, out.shape, out.strides);
+  return in_order && overlap(in, out) == Overlap::none ? n : 0;
+}
+
 struct LoopBuilder {
   const Kernels& kernels;
   StridedLoop loop_nest;
@@ -157,8 +167,14 @@ Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, co
 Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, unsigned padded) noexcept {
   const int from = find_type(a.dtype), to = find_type(out.dtype);
   if (from < 0 || to < 0) return undefined_for(from < 0 ? from : to);
-  LoopBuilder builder(kernels());
   const int mode = (options.rounding == Rounding::nearest ? cast_nearest : 0) | (options.saturate ? cast_saturate : 0);
+  if (const loop_t loop = kernels().copy->casts[mode][from][to]; loop != nullptr && !options.scaled && padded == 0) {
+    if (const int64_t n = elements_at_once(a, out); n > 0) {
+      loop(out.data, a.data, nullptr, nullptr, n, 0);
+      return success;
+    }
+  }
+  LoopBuilder builder(kernels());
   DLT_TRY(builder.start(out, padded));
   if (options.scaled) {
     const int middle = scaling_type(from, to);
