@@ -7,7 +7,8 @@
 namespace dlt {
 
 // out = loop(in[0], ...) where nothing must be converted, packed or split between threads: rows of each operand are
-// contiguous or one element; `out` is small, in C order, and either apart from each operand or identical to it.
+// contiguous or one element; `out` is small, in C order or dense in the layout of all operands, and either apart from each operand or
+// identical to it.
 // Operands have elements of `in_width` bytes, `out` of `out_width`. False, with nothing done, for all else; shapes that
 // do not broadcast, too.
 // Strides and overlap of what is refused are computed again for the strided loop. The other way round, with the operands of
