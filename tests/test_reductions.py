@@ -654,6 +654,36 @@ def test_short_rows_have_the_bits_of_columns(name, width):
             assert reduction(rows, axis=-1).tobytes() == reduction(columns, axis=0).tobytes(), (dtype, rows.strides)
 
 
+# Rows of few columns: taken several at a time, in blocks, and by two threads where they are many bytes.
+@pytest.mark.parametrize("shape", [(255, 3), (300, 5), (1025, 10), (4097, 7), (5000, 31), (1100, 40), (150_000, 2)])
+@pytest.mark.parametrize("name", [name for name in REDUCTIONS if not name.startswith("arg")])
+def test_tall_columns_have_the_bits_of_each_alone(name, shape):
+    reduction, rng = getattr(dl, name), np.random.default_rng(len(name) + shape[0])
+    for dtype in ("float32", "float64", "bfloat16", "float16", "int32", "uint8"):
+        plain = "float32" if dtype == "bfloat16" else dtype
+        if KIND[np.dtype(plain).kind] not in REDUCTIONS[name]["kinds"]:
+            continue
+        values = rng.standard_normal(shape) * (30 if dtype in ("int32", "uint8") else 1)
+        if plain.startswith("float"):
+            values[:, -1] *= np.exp2(rng.integers(-14, 14, shape[0]))  # no sum of them is exact
+            values[:, 0] = np.round(values[:, 0] * 8)
+        x = dl.astype(dl.asarray(values), dtype)
+        wider = dl.zeros((shape[0], shape[1] + 3), dtype=dtype)
+        wider[:, 1:-2] = x
+        wanted = dl.stack([reduction(dl.copy(x[:, c])) for c in range(shape[1])])
+        for rows in (x, wider[:, 1:-2], dl.flip(dl.copy(dl.flip(x, axis=0)), axis=0)):
+            assert reduction(rows, axis=0).tobytes() == wanted.tobytes(), (dtype, rows.strides)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+def test_one_column_that_is_not_finite_leaves_the_others(value):
+    x = np.random.default_rng(2).standard_normal((3000, 6)).astype("f4")
+    x[1234:1236, 2] = value
+    found = dl.sum(dl.asarray(x), axis=0).numpy()
+    alone = [dl.sum(dl.asarray(x[:, c].copy())).item() for c in range(6)]
+    np.testing.assert_array_equal(found, np.array(alone, "f4"))
+
+
 def test_no_number_of_threads_shows():
     before = dl.num_threads()
     try:

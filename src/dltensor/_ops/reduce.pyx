@@ -140,8 +140,9 @@ cdef object _plain(int reduction, const ReduceArguments* arguments, double corre
         rows = n // x.impl.dl.shape[ndim - 1]
         n = x.impl.dl.shape[ndim - 1]
         left = ndim - 1
-        if rows >= 32 or rows > 1 and n < 16:  # many or short runs: reduce() takes them together
-            return None
+        if rows >= 32 or rows > 1 and n < 16 or rows >= 12 and n >= 32 and type_table[type].kind == REAL and (
+                reduction == reduction_sum or reduction == reduction_mean):
+            return None  # many or short runs: reduce() takes them together
     to = _results[reduction][type]
     if to < 0 or _has_default_result(type, to):
         return None

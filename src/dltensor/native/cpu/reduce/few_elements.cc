@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of few elements, a strip of them at once: sums, means, products, extremes and variances, without states in memory; and sums
-// of many floats in rows.
+// Results of few elements, a strip of them at once: sums, means, products, extremes and variances, without states in memory.
 #include <string.h>
 
-#include "native/cpu/reduce/reduce_pass.h"
+#include "native/cpu/reduce/float_sums.h"
 #include "native/cpu/reduce/round_states.h"
-#include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/ops/reduce/reductions.h"
 
@@ -15,12 +13,10 @@ namespace {
 constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 8192, most_wide = 4096, most_of_variances = 512,
                   most_of_dots = 128, least_dot = 16, least_wide_dot = 8;
 
-bool is_mean(const ReducePass& pass) { return pass.end == End::mean; }
 bool is_product(const ReducePass& pass) {
   return pass.body == reduce_products && pass.end == End::plain && (pass.type == type_float32 || pass.type == type_float64);
 }
 bool is_extreme(const ReducePass& pass) { return pass.reducer->columns != nullptr && pass.end == End::plain && !pass.turns; }
-bool is_exact_sum(const ReducePass& pass) { return (pass.end == End::sum || is_mean(pass)) && pass.type != type_complex128; }
 // Variances and deviations of floats of up to 32 bits.
 bool is_variance(const ReducePass& pass) {
   return pass.end == End::moments && pass.type == type_float32 && pass.reducer->parts == 1 && pass.result != type_float64 &&
@@ -41,22 +37,6 @@ bool is_dot(const ReducePass& pass) {
 }
 // Results that sums of float64 are rounded to.
 bool rounds_wide(const ReducePass& pass) { return pass.result == type_float32 || pass.result == type_float64; }
-// Floats that the loops of sums and of products read without a conversion; -1: none.
-int source_of(const ReducePass& pass) {
-  const int source = pass.in_type == type_float32    ? source_float32
-                     : pass.in_type == type_bfloat16 ? source_bfloat16
-                     : pass.in_type == type_float16  ? source_float16
-                                                     : -1;
-  return source >= 0 && pass.kernels->reduce->few.row_sums[source] != nullptr ? source : -1;
-}
-int float_source(const ReducePass& pass) { return pass.type == type_float32 ? source_of(pass) : -1; }
-// The loop over sums of floats. Near sums of few elements often lie between two results.
-constexpr int64_t least_of_narrow_columns = 64, least_of_narrow_rows = 64;
-plain_sums_t sums_of(const ReducePass& pass, const plain_sums_t* narrow, const plain_sums_t* plain, int64_t least) {
-  const int source = float_source(pass);
-  const bool is_narrow = pass.in_type == pass.result && pass.initial_type < 0 && pass.reduced[0].size >= least;
-  return is_narrow && narrow[source] != nullptr ? narrow[source] : plain[source];
-}
 int dot_source(const ReducePass& pass) {
   const bool alike = pass.factor_width == pass.in_width && pass.factor_pipeline.count == pass.pipeline.count &&
                      (pass.pipeline.count == 0 || pass.factor_pipeline.loops[0] == pass.pipeline.loops[0]);
@@ -181,7 +161,8 @@ struct Strip {
   }
 };
 
-// Rounds n sums that are off by `error` at most; false where it cannot tell one.
+}  // namespace
+
 bool end_plain(const ReducePass& pass, const ResultRun& where, double* sums, int64_t n, double error, Stage* stage,
                char* results) {
   if (error == 0 && pass.initial_type >= 0) {
@@ -197,6 +178,8 @@ bool end_plain(const ReducePass& pass, const ResultRun& where, double* sums, int
     default: return false;
   }
 }
+
+namespace {
 
 // Calls of.operator()<R>() for the real dtype of a result.
 template <class Of>
@@ -278,12 +261,6 @@ bool round_wide_variances(const ReducePass& pass, const char* a, int64_t row_byt
   return true;
 }
 
-// Columns that the loops of sums read as they are. Many sums near the middle of two float64 would have to be read again.
-bool columns_in_place(const ReducePass& pass) {
-  return is_exact_sum(pass) && !pass.turns && pass.result != type_float64 && float_source(pass) >= 0 &&
-         pass.kept[pass.kept_ndim - 1].step.in == pass.in_width;
-}
-
 // Returns whether there is no initial value, or a sum of floats begins with it.
 bool takes_initial(const ReducePass& pass) {
   return pass.initial_type < 0 ||
@@ -316,7 +293,7 @@ int64_t most_rows(const ReducePass& pass) {
   if (!is_exact_sum(pass) && !is_variance(pass) && !is_wide_variance(pass)) return 0;
   if (is_wide(pass) && pass.result != type_float64) return 0;
   if (is_wide(pass)) return pass.turns ? most_of_rows : is_wide_variance(pass) ? most_of_variances : most_wide;
-  if (columns_in_place(pass)) return most_in_place;
+  if (columns_in_place(pass)) return INT64_MAX;
   return pass.turns ? most_of_rows : most_elements;
 }
 
@@ -325,10 +302,9 @@ bool reduce_rows(const ReducePass& pass, const ResultRun& where, int64_t n, char
   constexpr int64_t block = 64;
   const FewKernels& few = pass.kernels->reduce->few;
   const int64_t size = pass.reduced[0].size;
-  if (const int source = float_source(pass); source >= 0 && pass.factor == nullptr && pass.end != End::plain) {
+  if (float_source(pass) >= 0 && pass.factor == nullptr && pass.end != End::plain) {
     double sums[strip_columns];
-    const double error = sums_of(pass, few.narrow_rows, few.row_sums, least_of_narrow_rows)(sums, pass.in + where.at.in,
-                                                                                            where.step.in, n, size);
+    const double error = few.row_sums[float_source(pass)](sums, pass.in + where.at.in, where.step.in, n, size);
     return end_plain(pass, where, sums, n, error, stage, out);
   }
   if (is_product(pass)) {
@@ -398,8 +374,7 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   if (pass.factor != nullptr) return reduce_dots(pass, where, n, results, stage);
   double sums[2 * strip_columns];
   if (columns_in_place(pass)) {
-    const double error = sums_of(pass, few.narrow_columns, few.column_sums, least_of_narrow_columns)(
-        sums, pass.in + where.at.in, inner.step.in, inner.size, n);
+    const double error = sum_columns(pass, where, n, sums);
     return end_plain(pass, where, sums, n, error, stage, out);
   }
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
@@ -435,54 +410,6 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
     }
   }
   return true;
-}
-
-bool takes_near(const ReducePass& pass) {
-  if (pass.columns || pass.reduced_count == 0 || pass.reduced_ndim == 0 || pass.mask != nullptr || pass.factor != nullptr ||
-      pass.centers != nullptr)
-    return false;
-  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
-  return is_exact_sum(pass) && float_source(pass) >= 0 && pass.in_type == pass.result && pass.initial_type < 0 &&
-         pass.reducer->parts == 1 && inner.step.in == pass.in_width && inner.size >= least_of_narrow_rows &&
-         pass.kernels->reduce->few.narrow_rows[float_source(pass)] != nullptr;
-}
-
-bool reduce_near(const ReducePass& pass, const ResultRun& where, void* results, Stage* stage) {
-  constexpr int64_t at_once = 64, longest = 4096;
-  const FewKernels& few = pass.kernels->reduce->few;
-  const int source = float_source(pass), axes = pass.reduced_ndim;
-  const Axis& inner = pass.reduced[axes - 1];
-  double total = 0, size = 0, error = 0;
-  int64_t added = 0;
-  const auto add = [&](const char* from, int64_t row_bytes, int64_t rows, int64_t n) {
-    const plain_sums_t loop = n >= least_of_narrow_rows ? few.narrow_rows[source] : few.row_sums[source];
-    for (int64_t r = 0; r < rows; r += at_once) {
-      double sums[at_once];
-      const int64_t count = smaller(at_once, rows - r);
-      error += double(count) * loop(sums, from + r * row_bytes, row_bytes, count, n);
-      for (int64_t k = 0; k < count; ++k) {
-        total += sums[k];
-        size += magnitude_of(sums[k]);
-      }
-    }
-    added += rows;
-  };
-  const int64_t rows = axes > 1 ? pass.reduced[axes - 2].size : 1, row_bytes = axes > 1 ? pass.reduced[axes - 2].step.in : 0;
-  const int64_t whole = inner.size / longest, rest = inner.size % longest, outer = pass.reduced_count / (inner.size * rows);
-  for (int64_t i = 0; i < outer && error < 0x1p900; ++i) {
-    const char* const from = pass.in + (axes > 2 ? where.at + place_of(pass.reduced, axes - 2, i) : where.at).in;
-    if (whole == 0 || inner.size == longest) {
-      add(from, row_bytes, rows, inner.size);
-      continue;
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-      const char* const row = from + r * row_bytes;
-      add(row, longest * pass.in_width, whole, longest);
-      if (rest > 0) add(row + whole * longest * pass.in_width, 0, 1, rest);
-    }
-  }
-  const double rounding = double(added + 2) * size * 0x1p-53;
-  return error < 0x1p900 && end_plain(pass, where, &total, 1, error + rounding, stage, static_cast<char*>(results));
 }
 
 }  // namespace dlt

@@ -55,8 +55,6 @@ struct FewKernels {
   // Sums of n columns, or of `rows` rows, of floats in float64. Returns at most what each is off by: 0 where all are exact, infinity
   // where elements are not finite.
   plain_sums_t column_sums[float_sources], row_sums[float_sources];
-  // The same, near enough for results of the elements' dtype, of at least 64. Null for others.
-  plain_sums_t narrow_columns[float_sources], narrow_rows[float_sources];
   // Rounds (sum + initial) * each of at most 64 sums, off by `margin` and by `rounding` of itself. Returns a bit for each that is not
   // known.
   uint64_t (*near_floats)(float* out, const double* sums, int64_t n, double initial, double each, double margin,

@@ -78,19 +78,26 @@ int64_t short_plain_run(const ReducePass& pass) {
   if ((pass.body == reduce_products && is_float) || (pass.width == 1 && (is_place || is_extreme(pass.body)))) return short_run;
   return is_place ? 129 : pass.width >= 8 ? 25 : pass.width == 4 ? 57 : pass.width == 2 ? 97 : 129;
 }
+constexpr int64_t small_bytes = 128 << 10;
+bool is_float_sum(const ReducePass& pass) { return pass.body == reduce_sums && pass.type == type_float32; }
 bool by_columns(const ReducePass& pass) {
   if (pass.kept_ndim == 0) return false;
   if (pass.reduced_ndim == 0) return true;
   const Axis &kept = pass.kept[pass.kept_ndim - 1], &run = pass.reduced[pass.reduced_ndim - 1];
   if (kept.step.in == 0) return false;
-  if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
+  if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0)
+    return kept.size >= 8 || run.size < 64 ||
+           (kept.size >= 5 && (is_float_sum(pass) || joins_rows(pass, run.step.in, kept.size, run.size))) ||
+           (pass.in_type == type_float32 && is_float_sum(pass) && run.size >= 256 && run.step.in == kept.size * pass.in_width);
   const int64_t longest = !turns(pass)                                                                ? 16
                           : rows_in_place(pass)                                                       ? short_each
                           : pass.factor != nullptr                                                    ? short_product_run
                           : pass.reducer->each != nullptr && pass.pipeline.count == 0                 ? short_each
                           : pass.end == End::plain && pass.kept_ndim == 1 && pass.pipeline.count == 0 ? short_plain_run(pass)
                                                                                                       : short_run;
-  return run.size < longest && kept.size >= few_results;
+  // Few results with few elements are no work for threads, each of which would take its own.
+  const bool is_small = rows_in_place(pass) && pass.kept_count * pass.reduced_count * pass.in_width <= small_bytes;
+  return run.size < longest && (kept.size >= few_results || (kept.size > 1 && is_small));
 }
 
 void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTensor& out, bool ordered) {

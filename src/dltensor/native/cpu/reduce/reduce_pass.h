@@ -135,6 +135,9 @@ inline constexpr int64_t least_each = 32;  // shorter rows are transposed
 // Returns whether the rows of results, of at least so many elements, are reduced in place, without a transposed copy.
 bool rows_in_place(const ReducePass& pass);
 
+// Returns whether rows of n contiguous elements are few, and the body such, that several are taken as one.
+bool joins_rows(const ReducePass& pass, int64_t row_bytes, int64_t n, int64_t rows);
+
 // Computes all results of a pass. Fails for want of memory only.
 Status run_pass(const ReducePass& pass);
 

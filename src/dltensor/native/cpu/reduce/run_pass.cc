@@ -4,6 +4,7 @@
 
 #include "native/cpu/copy/copy.h"
 #include "native/cpu/elementwise/op_numbers.h"
+#include "native/cpu/reduce/float_sums.h"
 #include "native/cpu/reduce/reduce_pass.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/sizes.h"
@@ -86,6 +87,22 @@ void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, i
   each_run(pass, where.at, begin, end, blank, stage, take_run, &context);
 }
 
+// Rows of few contiguous columns: as many as fill registers are taken as one row of as many states, which are joined.
+constexpr int64_t wide_row = 64, most_words = 4;
+int64_t turns_of(const ReducePass& pass, int64_t row_bytes, int64_t n, int64_t rows) {
+  return joins_rows(pass, row_bytes, n, rows) ? wide_row / (n * pass.reducer->parts) : 1;
+}
+void reduce_narrow_rows(const ReducePass& pass, const char* from, int64_t row_bytes, int64_t rows, int64_t n, int64_t turns,
+                        void* states, int64_t capacity) {
+  const Reducer& reducer = *pass.reducer;
+  alignas(64) char wide[wide_row * most_words * 8];
+  const int64_t whole = rows / turns;
+  reducer.start(wide, wide_row, turns * n);
+  reducer.rows(wide, wide_row, from, turns * row_bytes, whole, turns * n, 0, nullptr);
+  for (int64_t k = 0; k < turns; ++k) reducer.join(states, capacity, wide + k * n * reducer.width, wide_row, n);
+  reducer.rows(states, capacity, from + whole * turns * row_bytes, row_bytes, rows % turns, n, 0, nullptr);
+}
+
 // Columns of the innermost kept axis from `where` on, rows begin to end of the reduced axes.
 void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int64_t begin, int64_t end, void* states,
                   int64_t capacity, Stage* stage) {
@@ -110,7 +127,9 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
     const int64_t outer = at / inner.size, first = at - outer * inner.size;
     const int64_t rows = smaller(inner.size - first, end - at);
     const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
-    if (direct) {
+    if (const int64_t turns = direct ? turns_of(pass, inner.step.in, n, rows) : 1; turns > 1) {
+      reduce_narrow_rows(pass, pass.in + from.in, inner.step.in, rows, n * parts, turns, states, capacity);
+    } else if (direct) {
       pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
     } else if (pass.turns && pass.factor == nullptr && pass.reducer->each != nullptr && inner.size >= least_each &&
                pass.pipeline.count == 0 && rows == pass.reduced_count) {
@@ -336,7 +355,7 @@ Status run_results(const ReducePass& pass) {
     if (work.units >= 4 * threads) {
       const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
       work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
-    } else if (takes_few(pass) && (work.units >= threads || !is_large || pass.undecided != nullptr)) {
+    } else if (takes_few(pass) && (work.units >= threads || !is_large || pass.undecided != nullptr || columns_in_place(pass))) {
       work.units_per_task = ceil_divide(work.units, threads);
     } else {
       const bool ordered = reducer.members > 8;  // products in order: whole groups
@@ -366,6 +385,14 @@ Status run_results(const ReducePass& pass) {
 }
 
 }  // namespace
+
+bool joins_rows(const ReducePass& pass, int64_t row_bytes, int64_t n, int64_t rows) {
+  const Reducer& reducer = *pass.reducer;
+  const bool has_order = in_order[pass.body] || pass.body == reduce_deviations;  // and centers for each state
+  return !has_order && pass.mask == nullptr && pass.factor == nullptr && pass.pipeline.count == 0 &&
+         rows >= 256 * reducer.members && row_bytes == n * pass.width && 2 * n * reducer.parts <= wide_row &&
+         reducer.members * reducer.width <= most_words * 8;
+}
 
 Status multiply_results(const DLTensor& out, int type, int64_t by) {
   const double real = double(by);

@@ -84,7 +84,7 @@ void deposit_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes,
     for (int64_t c = wide_end; c < n; ++c) deposit_column(w, capacity, c, double(element<T>(row(r), c)));
 }
 
-// Sums of ROWS rows, `first` instead of what is in `sums`.
+// Sums of ROWS rows, `first` instead of what is in `sums`, where there is room for whole registers.
 template <class T, int ROWS, bool first>
 void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes, int64_t n) {
   Span local = *exponents;
@@ -97,12 +97,16 @@ void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes
     save(sums + c, x);
     save(sums + c + lanes, y);
   }
-  for (int r = 0; c < n && r < ROWS; ++r) {
-    T rest[Span::lanes] = {};
-    __builtin_memcpy(rest, row(r) + c, size_t(n - c) * sizeof(T));
-    V part[2] = {-V{}, -V{}};
-    add_floats(rest, part, part + 1, &local);
-    for (int64_t k = c; k < n; ++k) sums[k] = (first && r == 0 ? -0.0 : sums[k]) + part[(k - c) / lanes][(k - c) % lanes];
+  if (c < n) {
+    V x = -V{}, y = -V{};
+    if constexpr (!first) x = load(sums + c), y = load(sums + c + lanes);
+    for (int r = 0; r < ROWS; ++r) {
+      T rest[Span::lanes];
+      take_first(rest, row(r) + c, n - c);
+      add_floats(rest, &x, &y, &local);
+    }
+    save(sums + c, x);
+    save(sums + c + lanes, y);
   }
   *exponents = local;
 }
@@ -367,10 +371,6 @@ void fill(ReduceKernels* kernels, int type, int complex_type) {
 
 }  // namespace
 
-double float_column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
-  return column_sums<float>(sums, a, row_bytes, rows, n);
-}
-
 void fill_exact_sums(ReduceKernels* kernels) {
   FewKernels* const few = &kernels->few;
   few->rounded_columns[0] = rounded_columns<float>;
@@ -386,7 +386,6 @@ void fill_exact_sums(ReduceKernels* kernels) {
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
   fill_row_sums(kernels);
-  fill_narrow_sums(kernels);
 }
 
 }  // namespace dlt::DLT_LEVEL

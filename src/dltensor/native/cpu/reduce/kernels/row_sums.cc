@@ -30,8 +30,8 @@ DLT_FN void add_rows(V* sums, Span* exponents, const Rows& rows, int64_t first, 
   for (; c + Span::lanes <= n; c += Span::lanes)
     for (int k = 0; k < K; ++k) add_floats(from[k] + c, &x[k], &y[k], exponents);
   for (int k = 0; c < n && k < K; ++k) {
-    T rest[Span::lanes] = {};
-    __builtin_memcpy(rest, from[k] + c, size_t(n - c) * sizeof(T));
+    T rest[Span::lanes];
+    take_first(rest, from[k] + c, n - c);
     add_floats(rest, &x[k], &y[k], exponents);
   }
   for (int k = 0; k < K; ++k) sums[first + k] = x[k] + y[k];
@@ -76,9 +76,9 @@ double row_dots(double* sums, const RowPair& from, int64_t rows, int64_t n) {
       int64_t c = 0;
       for (; c + Span::lanes <= n; c += Span::lanes) take(x + c, y + c);
       if (c < n) {
-        T rest[Span::lanes] = {}, other[Span::lanes] = {};
-        __builtin_memcpy(rest, x + c, size_t(n - c) * sizeof(T));
-        __builtin_memcpy(other, y + c, size_t(n - c) * sizeof(T));
+        T rest[Span::lanes], other[Span::lanes];
+        take_first(rest, x + c, n - c);
+        take_first(other, y + c, n - c);
         take(rest, other);
       }
       all[k] = low + high;
@@ -125,9 +125,9 @@ DLT_FN void each_term(const Rows& a, const Rows& b, int64_t first, int64_t n, Ta
   for (; c + lanes <= n; c += lanes)
     for (int k = 0; k < K; ++k) terms(k, x[k] + c, y[k] + c);
   for (int k = 0; c < n && k < K; ++k) {
-    T rest[lanes] = {}, other[lanes] = {};
-    __builtin_memcpy(rest, x[k] + c, size_t(n - c) * sizeof(T));
-    __builtin_memcpy(other, y[k] + c, size_t(n - c) * sizeof(T));
+    T rest[lanes], other[lanes];
+    take_first(rest, x[k] + c, n - c);
+    take_first(other, y[k] + c, n - c);
     terms(k, rest, other);
   }
 }
@@ -293,6 +293,20 @@ void row_products(double* out, const void* a, int64_t row_bytes, int64_t rows, i
 
 // ---- the ends of results of few elements that follow one another
 
+// Rounds sums to float32; a bit for each that is not known.
+uint64_t near_floats(float* out, const double* sums, int64_t n, double initial, double each, double margin, double rounding) {
+  uint32_t unknown[64];
+  DLT_EACH {
+    const double value = (sums[i] + initial) * each, off = margin + magnitude_of(value) * rounding;
+    const float up = float(value + off);
+    out[i] = up;
+    unknown[i] = bits_as<uint32_t>(up) != bits_as<uint32_t>(float(value - off));
+  }
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < n; ++i) bits |= uint64_t(unknown[i]) << i;
+  return bits;
+}
+
 // A float64 as float32. ODD: its last bit says whether the rest is 0, so that narrower floats are rounded once.
 template <bool ODD>
 DLT_FN float as_float(double x) {
@@ -400,6 +414,7 @@ void fill_row_sums(ReduceKernels* kernels) {
   few->rounded_rows[terms_products64][1] = rounded_rows<Products<double>, double>;
   few->row_products[0] = row_products<float>;
   few->row_products[1] = row_products<double>;
+  few->near_floats = near_floats;
   few->round_means[0] = round_means<false>;
   few->round_means[1] = round_means<true>;
   few->half_differences = half_differences;

@@ -9,10 +9,8 @@ namespace dlt::DLT_LEVEL {
 
 void fill_moments(ReduceKernels* kernels);  // called by fill_exact_sums()
 void fill_row_sums(ReduceKernels* kernels);  // the same
-void fill_narrow_sums(ReduceKernels* kernels);  // the same
 double float_row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows,
                       int64_t n);  // FewKernels::row_sums of float32
-double float_column_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n);
 
 namespace {
 
@@ -121,6 +119,26 @@ struct TwoSumLanes {
 template <class T>
 DLT_FN T element(const void* a, int64_t i) {
   return static_cast<const loose_t<T>*>(a)[i];
+}
+
+// The first n < COUNT elements, and zeros behind them. A copy of so many bytes would be a call, and what is loaded after it would wait.
+template <class T, int COUNT>
+DLT_FN void take_first(T (&to)[COUNT], const T* from, int64_t n) {
+#if defined(__AVX512F__)
+  const uint64_t there = (uint64_t(1) << (n * int64_t(sizeof(T)))) - 1;
+  if constexpr (sizeof to == 64) return _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(__mmask64(there), from));
+  if constexpr (sizeof to == 32)
+    return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_maskz_loadu_epi8(__mmask32(there), from));
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) >= 4 && sizeof to == 32) {
+    const __m256i count = sizeof(T) == 4 ? _mm256_set1_epi32(int(n)) : _mm256_set1_epi32(int(2 * n));
+    const __m256i there = _mm256_cmpgt_epi32(count, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                               _mm256_maskload_epi32(reinterpret_cast<const int*>(from), there));
+  }
+#endif
+  for (int k = 0; k < COUNT; ++k) to[k] = T{};
+  __builtin_memcpy(to, from, size_t(n) * sizeof(T));
 }
 
 // The processor does not read ahead beyond a page of 4 KiB. Past the end too: a prefetch does not fault.
