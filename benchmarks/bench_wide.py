@@ -34,6 +34,7 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 WIDTHS = (2, 3, 4, 8, 16, 32, 64, 128, 256, 1000, 4096)
 SIZES = (1, 100, 10_000, 1_000_000)
 WORK = 1 << 18  # elements of an operand whose shape varies
+TABLES = ((1000, 12), (20_000, 5), (20_000, 10), (20_000, 50), (2000, 100))  # samples and features, of both signs
 
 # Statements are of ``X``: dltensor, numpy or torch. Operands: x, y arrays of the shape; p positive ones; r a row, c a
 # column; k positions along the first axis; q, u booleans; w a well-conditioned matrix. A row is one text, or a tuple
@@ -170,6 +171,16 @@ def widths(width):
     return {-1: (WORK // width, width), 0: (width, WORK // width)}
 
 
+def reductions(name, axis):
+    """Return the statements of reductions along an axis that a dtype takes."""
+    statements = [fill(one, "A", str(axis)) for one in REDUCTIONS]
+    if name == "int64":
+        statements = [one for one in statements if re.search(r"sum\(x|max|min|any|count|sort|prod", one[0])]
+    if name == "bfloat16":
+        statements = [one for one in statements if re.search(r"sum\(x, ax|mean\(|std|max", one[0])]
+    return [one for one in statements if axis == -1 or "vecdot" not in one[0]]
+
+
 def table():
     """Yield a family, the end of a name, statements and operands, for each place in the tables."""
     for name in ("float32", "float64", "int64", "int32", "uint8", "bfloat16"):
@@ -188,15 +199,13 @@ def table():
         yield "special values", f"{name} 100000", SPECIAL, lambda name=name: special(100_000, DTYPES[name])
     for name, width in itertools.product(("float32", "float64", "bfloat16", "int64"), WIDTHS):
         for axis, shape in widths(width).items():
-            statements = [fill(one, "A", str(axis)) for one in REDUCTIONS]
-            if name == "int64":
-                statements = [one for one in statements if re.search(r"sum\(x|max|min|any|count|sort|prod", one[0])]
-            if name == "bfloat16":
-                statements = [one for one in statements if re.search(r"sum\(x, ax|mean\(|std|max", one[0])]
-            if axis == 0:
-                statements = [one for one in statements if "vecdot" not in one[0]]
             of = "rows" if axis else "columns"
-            yield f"{of}", f"{name} {shown(shape)}", statements, lambda s=shape, name=name: operands(s, DTYPES[name])
+            make = lambda s=shape, name=name: operands(s, DTYPES[name])  # noqa: E731
+            yield f"{of}", f"{name} {shown(shape)}", reductions(name, axis), make
+    for name, shape, axis in itertools.product(("float32", "float64", "bfloat16", "int64"), TABLES, (0, -1)):
+        statements = [one for one in reductions(name, axis) if not re.search(r"sort|prod|min|var|count|diff", one[0])]
+        make = lambda s=shape, name=name: operands(s, DTYPES[name], lambda a: a - a.dtype.type(1))  # noqa: E731
+        yield "tables", f"{name} {shown(shape)}", statements, make
     for name, (what, order) in itertools.product(("float32", "uint8"), {"NCHW": None, "NHWC": (0, 2, 3, 1)}.items()):
         shape = (8, 16, 64, 64)
         layout = (lambda a: a) if order is None else (lambda a, order=order: np.transpose(a, order))
