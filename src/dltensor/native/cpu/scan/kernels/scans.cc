@@ -66,6 +66,28 @@ void settle_nans(void* to, int64_t n) {
     if (out[i] != out[i]) out[i] = T(__builtin_nan(""));
 }
 
+// The first n elements of a group, those behind them -0.0, and back. Copies of so many bytes would be calls, and loads after them wait.
+template <class T>
+DLT_FN void take_few(T* few, const loose_t<T>* from, int64_t n) {
+#if defined(__AVX512F__)
+  const auto there = __mmask8((1u << n) - 1);
+  if constexpr (is_same<T, double>::value) _mm512_storeu_pd(few, _mm512_mask_loadu_pd(_mm512_set1_pd(-0.0), there, from));
+  else _mm256_storeu_ps(few, _mm256_mask_loadu_ps(_mm256_set1_ps(-0.0f), there, from));
+#else
+  for (int64_t k = 0; k < group; ++k) few[k] = k < n ? from[k] : T(-0.0);
+#endif
+}
+template <class T>
+DLT_FN void give_few(loose_t<T>* to, const T* few, int64_t n) {
+#if defined(__AVX512F__)
+  const auto there = __mmask8((1u << n) - 1);
+  if constexpr (is_same<T, double>::value) _mm512_mask_storeu_pd(to, there, _mm512_loadu_pd(few));
+  else _mm256_mask_storeu_ps(to, there, _mm256_loadu_ps(few));
+#else
+  for (int64_t k = 0; k < n; ++k) to[k] = few[k];
+#endif
+}
+
 // Groups one after the other in memory, step by step together: each step of a group waits for the one before.
 constexpr int together = register_bytes / 16;  // as there are registers for
 
@@ -103,10 +125,9 @@ double running_sums(void* to, const void* from, int64_t n, const double* before)
   for (; i + group <= n; i += group) add_groups<T, Write, First, 1>(Write ? out + i : out, in + i, &sum, high, low, fused);
   if (i < n) {
     T few[group];
-    for (int64_t k = 0; k < group; ++k) few[k] = T(-0.0);
-    memcpy(few, in + i, size_t(n - i) * sizeof(T));
+    take_few(few, in + i, n - i);
     add_groups<T, Write, First, 1>(few, few, &sum, high, low, fused);
-    if (Write) memcpy(out + i, few, size_t(n - i) * sizeof(T));
+    if (Write) give_few(out + i, few, n - i);
   }
   return sum[0];
 }
@@ -178,15 +199,38 @@ DLT_FN void add_before(Number* v) {
     for (int i = N - 1; i >= distance; --i) v[i] = v[i - distance] + v[i];
 }
 
-// N rows of lines: `sums`, of the rows before them, are added and grow by these. Null: there are none.
+// The first n lanes of a register, and back.
+template <class T>
+DLT_FN V load_some(const void* from, int64_t n) {
+#if defined(__AVX512F__)
+  const auto there = __mmask8((1u << n) - 1);
+  if constexpr (is_same<T, double>::value) return V(_mm512_maskz_loadu_pd(there, from));
+  else return V(_mm512_maskz_cvtps_pd(0xff, _mm256_maskz_loadu_ps(there, from)));
+#else
+  double few[lanes];
+  for (int64_t k = 0; k < lanes; ++k) few[k] = k < n ? double(static_cast<const loose_t<T>*>(from)[k]) : 0.0;
+  return load<double>(few, 0);
+#endif
+}
+template <class T>
+DLT_FN void save_some(void* to, V x, int64_t n) {
+#if defined(__AVX512F__)
+  const auto there = __mmask8((1u << n) - 1);
+  if constexpr (is_same<T, double>::value) _mm512_mask_storeu_pd(to, there, __m512d(x));
+  else _mm256_mask_storeu_ps(to, there, __m256(narrowed(x)));
+#else
+  for (int64_t k = 0; k < n; ++k) static_cast<loose_t<T>*>(to)[k] = T(x[k]);
+#endif
+}
+
+// N rows of lines: `sums`, of the rows before them, whole registers, are added and grow by these. Null: there are none.
 template <class T, int N>
 void sum_columns(char* out, const char* in, int64_t columns, int64_t out_pitch, int64_t in_pitch, double* sums) {
   const V nan = V{} + __builtin_nan("");
-  int64_t c = 0;
-  for (; c + lanes <= columns; c += lanes) {
+  const auto take = [&](int64_t c, auto load_row, auto save_row) __attribute__((always_inline)) {
     V v[N];
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) v[i] = load<T>(in + i * in_pitch + c * int64_t(sizeof(T)), 0);
+    for (int i = 0; i < N; ++i) v[i] = load_row(in + i * in_pitch + c * int64_t(sizeof(T)));
     add_before<N>(v);
     if (sums != nullptr) {
       const V start = load<double>(sums + c, 0);
@@ -195,21 +239,13 @@ void sum_columns(char* out, const char* in, int64_t columns, int64_t out_pitch, 
       for (int i = 0; i < N; ++i) v[i] = v[i] + start;
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) save<T>(out + i * out_pitch + c * int64_t(sizeof(T)), 0, v[i] == v[i] ? v[i] : nan);
-  }
-  for (; c < columns; ++c) {
-    double v[N];
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) v[i] = double(reinterpret_cast<const loose_t<T>*>(in + i * in_pitch)[c]);
-    add_before<N>(v);
-    const double start = sums == nullptr ? -0.0 : sums[c];
-    if (sums != nullptr) sums[c] = start + v[N - 1];
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) {
-      const double sum = v[i] + start;
-      reinterpret_cast<loose_t<T>*>(out + i * out_pitch)[c] = T(sum == sum ? sum : __builtin_nan(""));
-    }
-  }
+    for (int i = 0; i < N; ++i) save_row(out + i * out_pitch + c * int64_t(sizeof(T)), v[i] == v[i] ? v[i] : nan);
+  };
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes)
+    take(c, [](const char* at) { return load<T>(at, 0); }, [](char* at, V x) { save<T>(at, 0, x); });
+  if (const int64_t left = columns - c; left > 0)
+    take(c, [&](const char* at) { return load_some<T>(at, left); }, [&](char* at, V x) { save_some<T>(at, x, left); });
 }
 
 template <class T>
@@ -229,7 +265,7 @@ void sum_lines(void* out, const void* in, int64_t columns, int64_t n, int64_t ou
   double sums[strip];
   for (int64_t first = 0; first < columns; first += strip) {
     const int64_t count = columns - first < strip ? columns - first : strip, at = first * int64_t(sizeof(T));
-    for (int64_t c = 0; c < count; ++c) sums[c] = -0.0;
+    for (int64_t c = 0; c < strip; ++c) sums[c] = -0.0;
     for (int64_t i = 0; i < n; i += group)
       sum_few_rows<T>(to + at + i * out_pitch, from + at + i * in_pitch, count, n - i < group ? n - i : group, out_pitch,
                       in_pitch, sums);
