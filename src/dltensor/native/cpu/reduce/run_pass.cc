@@ -87,10 +87,13 @@ void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, i
   each_run(pass, where.at, begin, end, blank, stage, take_run, &context);
 }
 
-// Rows of few contiguous columns: as many as fill registers are taken as one row of as many states, which are joined.
-constexpr int64_t wide_row = 64, most_words = 4;
+// Rows of few contiguous columns: a power of two of them is taken as one row of as many states, which are joined.
+constexpr int64_t wide_row = 128, most_words = 8;
 int64_t turns_of(const ReducePass& pass, int64_t row_bytes, int64_t n, int64_t rows) {
-  return joins_rows(pass, row_bytes, n, rows) ? wide_row / (n * pass.reducer->parts) : 1;
+  if (!joins_rows(pass, row_bytes, n, rows)) return 1;
+  int64_t turns = 2;
+  while (2 * turns * n * pass.reducer->parts <= wide_row) turns *= 2;
+  return turns;
 }
 void reduce_narrow_rows(const ReducePass& pass, const char* from, int64_t row_bytes, int64_t rows, int64_t n, int64_t turns,
                         void* states, int64_t capacity) {
@@ -390,7 +393,7 @@ bool joins_rows(const ReducePass& pass, int64_t row_bytes, int64_t n, int64_t ro
   const Reducer& reducer = *pass.reducer;
   const bool has_order = in_order[pass.body] || pass.body == reduce_deviations;  // and centers for each state
   return !has_order && pass.mask == nullptr && pass.factor == nullptr && pass.pipeline.count == 0 &&
-         rows >= 256 * reducer.members && row_bytes == n * pass.width && 2 * n * reducer.parts <= wide_row &&
+         rows >= 128 * reducer.members && row_bytes == n * pass.width && 2 * n * reducer.parts <= wide_row &&
          reducer.members * reducer.width <= most_words * 8;
 }
 
