@@ -15,7 +15,7 @@ IMPORT = "import dltensor as dl\n"
 CALLS = [
     ("small", f"{IMPORT}a, b = dl.ones(2), dl.ones(2)", "a + b", 1),
     ("large", f"{IMPORT}a, b = dl.ones((2000, 3000)).T, dl.ones(2000)", "a + b", 2),
-    ("sum", f"{IMPORT}x = dl.ones((10000, 20))", "x.sum(axis=0)", 1),
+    ("sum", f"{IMPORT}x = dl.ones((10000, 20), dtype='float64')", "x.sum(axis=0)", 1),
     ("mask", f"{IMPORT}x = dl.ones((30, 20))\nmask = x > 0", "x.__setitem__(mask, 1.0)", 1),
     (
         "OpaqueArray",

@@ -12,7 +12,7 @@ constexpr int most_dims = 4;
 constexpr int64_t most_bytes = 64 << 10;          // of the output
 constexpr int64_t many_rows = 8, short_row = 16;  // more rows shorter than this are faster through a buffer
 
-// Whether the elements lie side by side, in any order of the dimensions.
+// Returns whether the elements lie side by side, in any order of the dimensions.
 bool is_dense(const DLTensor& t) {
   int64_t step = 1;
   unsigned left = (1u << t.ndim) - 1;

@@ -11,10 +11,10 @@ namespace dlt {
 namespace {
 
 constexpr int64_t least_run = 64;
-constexpr int64_t rows_together = 1024;         // whose sums are off by their number squared
+constexpr int64_t rows_together = 1024;  // the bound of a block grows with the square of its rows
 constexpr int64_t shared_bytes = int64_t(1) << 20;  // from which threads share rows
 
-// What has been added: by how much it is off, and the largest sums of the blocks together.
+// A sum of blocks: by how much they are off, and the largest sums of all of them together.
 struct Added {
   double error = 0, size = 0;
   int64_t blocks = 0;

@@ -89,15 +89,18 @@ void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, i
 
 // Rows of few contiguous columns: a power of two of them is taken as one row of as many states, which are joined.
 constexpr int64_t wide_row = 128, most_words = 8;
-int64_t turns_of(const ReducePass& pass, int64_t row_bytes, int64_t n, int64_t rows) {
-  if (!joins_rows(pass, row_bytes, n, rows)) return 1;
+int64_t turns_of(const ReducePass& pass, int64_t row_bytes, int64_t states, int64_t rows) {
+  if (!joins_rows(pass, row_bytes, states / pass.reducer->parts, rows)) return 1;
   int64_t turns = 2;
-  while (2 * turns * n * pass.reducer->parts <= wide_row) turns *= 2;
+  while (2 * turns * states <= wide_row) turns *= 2;
   return turns;
 }
-void reduce_narrow_rows(const ReducePass& pass, const char* from, int64_t row_bytes, int64_t rows, int64_t n, int64_t turns,
+// Rows of n states' values where they lie, the first of which is number `index`.
+void reduce_direct_rows(const ReducePass& pass, const char* from, int64_t rows, int64_t n, int64_t index, const double* centers,
                         void* states, int64_t capacity) {
   const Reducer& reducer = *pass.reducer;
+  const int64_t row_bytes = pass.reduced[pass.reduced_ndim - 1].step.in, turns = turns_of(pass, row_bytes, n, rows);
+  if (turns == 1) return reducer.rows(states, capacity, from, row_bytes, rows, n, index, centers);
   alignas(64) char wide[wide_row * most_words * 8];
   const int64_t whole = rows / turns;
   reducer.start(wide, wide_row, turns * n);
@@ -130,10 +133,8 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
     const int64_t outer = at / inner.size, first = at - outer * inner.size;
     const int64_t rows = smaller(inner.size - first, end - at);
     const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
-    if (const int64_t turns = direct ? turns_of(pass, inner.step.in, n, rows) : 1; turns > 1) {
-      reduce_narrow_rows(pass, pass.in + from.in, inner.step.in, rows, n * parts, turns, states, capacity);
-    } else if (direct) {
-      pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
+    if (direct) {
+      reduce_direct_rows(pass, pass.in + from.in, rows, n * parts, at, centers, states, capacity);
     } else if (pass.turns && pass.factor == nullptr && pass.reducer->each != nullptr && inner.size >= least_each &&
                pass.pipeline.count == 0 && rows == pass.reduced_count) {
       pass.reducer->each(states, capacity, pass.in + from.in, where.step.in, n, rows);
