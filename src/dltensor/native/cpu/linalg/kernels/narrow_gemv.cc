@@ -142,7 +142,10 @@ bool dot_rows(char* c, int64_t c_step, const char* m, int64_t row, const float* 
   };
   int64_t k = 0;
 #pragma GCC unroll 1
-  for (; k + sums <= depth; k += sums, m += sums * int64_t(sizeof(T))) add(m, row, v + k);
+  for (; k + sums <= depth; k += sums, m += sums * int64_t(sizeof(T))) {
+    each<R>([&](int r) __attribute__((always_inline)) { __builtin_prefetch(m + (r + R) * row); });
+    add(m, row, v + k);
+  }
   if (k < depth) {
     char rest[R][sums * sizeof(T)] = {};
     for (int r = 0; r < R; ++r) __builtin_memcpy(rest[r], m + r * row, size_t(depth - k) * sizeof(T));
