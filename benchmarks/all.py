@@ -7,7 +7,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OUT = Path("build/bench")
-RECORDED = ("exchange", "call", "elementwise", "layout", "indexing", "gemm", "reductions", "fuse")
+RECORDED = ("exchange", "call", "elementwise", "layout", "indexing", "gemm", "reductions", "fuse", "quantize")
 # Name, whether it draws, further options.
 BENCHMARKS = [
     ("exchange", False), ("call", True), ("functions", False, "--seconds", "0.1"), ("elementwise", True), ("memory", False),

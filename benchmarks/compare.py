@@ -19,7 +19,7 @@ except ImportError:
     torch = None
 
 
-THREADED = ("torch", "torch.compile", "eager")  # peers that run once with each number of threads
+THREADED = ("torch", "torch.compile", "torchao", "eager")  # peers that run once with each number of threads
 LONGEST_TURN = 0.5  # seconds: work of this length is timed once in a turn, shorter work up to ten times
 
 

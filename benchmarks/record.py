@@ -25,7 +25,7 @@ from dltensor._cli.bench import exchange
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PEERS = ("numpy", "torch", "apache-tvm-ffi", "scipy-openblas32")
+PEERS = ("numpy", "torch", "apache-tvm-ffi", "scipy-openblas32", "torchao", "gguf", "ml_dtypes")
 FALL = 0.10
 
 

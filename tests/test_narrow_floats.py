@@ -207,3 +207,22 @@ def test_arithmetic_is_refused(name):
 def test_two_dtypes_without_arithmetic_are_not_compared():
     with pytest.raises(TypeError, match="float8_e4m3fn has no arithmetic"):
         dl.less(dl.zeros(2, dtype="float8_e4m3fn"), dl.zeros(2, dtype="float8_e5m2"))
+
+
+@pytest.mark.parametrize("name", ["int2", "uint4", "float4_e2m1fn", "float6_e3m2fn"])
+@pytest.mark.parametrize("length", [1 << 20, (1 << 20) + 3])
+def test_packed_results_of_several_threads(name, length):
+    x = dl.astype(dl.random.Generator(5).integers(0, 2, length), "float32")
+    joined = dl.concat([x, x]).reshape((2, length))
+    before = dl.num_threads()
+    try:
+        for t in (x, joined, joined[:, 1:], x[::2]):
+            found = []
+            for threads in (1, 2, 4):
+                dl.set_num_threads(threads)
+                result = dl.cast(t, name)
+                assert dl.array_equal(dl.astype(result, "float32"), t)
+                found.append(result.tobytes())
+            assert found[0] == found[1] == found[2]
+    finally:
+        dl.set_num_threads(before)

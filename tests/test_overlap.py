@@ -58,3 +58,22 @@ def test_overlapping_operands_of_any_dimensions_are_read_before_they_are_written
             np.testing.assert_array_equal(array, want, err_msg=f"{name}, shape {shape}")
             changed += name not in ("the same elements", "transposed")
     assert changed > 100
+
+
+@pytest.mark.parametrize("name", ["int4", "int2", "float6_e2m3fn"])
+def test_packed_results_beside_their_operand_need_no_copy_of_it(name):
+    bits, n = dl.DTYPES[name].bits, 4096
+    raw = dl.zeros(n * bits // 8 + 4 * n + n * bits // 8, dtype="uint8")
+    x = raw[n * bits // 8 : n * bits // 8 + 4 * n].view("float32")
+    x[...] = dl.arange(n) % 2
+    for out in (raw[: n * bits // 8], raw[n * bits // 8 + 4 * n :]):
+        with dl.debug.trace() as trace:
+            dl.cast(x, out.view(name))
+        assert [event.event for event in trace.events if event.event == "allocated" and event.bytes >= n] == []
+        assert dl.array_equal(dl.astype(out.view(name), "float32"), x)
+    shared = raw[4 : 4 + n * bits // 8].view(name)  # the operand begins within it
+    x[...] = dl.arange(n) % 2
+    with dl.debug.trace() as trace:
+        dl.cast(x, shared)
+    assert [event.bytes for event in trace.events if event.event == "allocated"][:1] == [4 * n]
+    assert dl.array_equal(dl.astype(shared, "float32"), dl.arange(n) % 2)

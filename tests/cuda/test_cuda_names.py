@@ -28,7 +28,7 @@ linear(x,x,x[0,:2]) layer_norm(x,3,x[0]) normalize(x) embedding(i[:,1:]%2,x) cos
 scaled_dot_product_attention(x,x,x) scaled_dot_product_attention(x,x,x,x[:,:2]>0) cross_entropy(x,[0,2]) cdist(x,x)
 dist(x,x[0]) bucketize(x,dl.sort(x[0])) narrow(x,1,0,2) complex(x,x) polar(x,x) view_as_real(x+0j) histc(x,3)
 det(x[:,:2]) inverse(x[:,:2]) masked_scatter(x,x>0,x) view_as_complex(x[:,:2].copy()) r_[x[0],x[1],0] c_[x,x] float64(x)
-x.view(3,2) gelu(x) lerp(x,x[0],0.5) addcdiv(x,x,x,value=0.5) addcmul(x,x,x)
+quantized_matmul(x,i,0.5) x.view(3,2) gelu(x) lerp(x,x[0],0.5) addcdiv(x,x,x,value=0.5) addcmul(x,x,x)
 """
 
 

@@ -212,6 +212,19 @@ def test_a_scale_on_another_device_is_refused():
     assert dl.dequantize(dl.ones(4, device="cuda"), 0.5).to("cpu").tolist() == [0.5] * 4
 
 
+def test_products_are_those_of_the_dequantized_matrix():
+    rng = np.random.default_rng(3)
+    w, x = (dl.asarray(rng.standard_normal((rows, 64)).astype(np.float32)) for rows in (24, 3))
+    for name in ("mxfp4", "nvfp4", "int8"):
+        q = dl.quantize(w, name)
+        for t in (x, x[0], x[:, None]):
+            got = dl.quantized_matmul(t.to("cuda"), *(None if s is None else s.to("cuda") for s in q))
+            assert got.device == "cuda"
+            assert dl.allclose(got.to("cpu"), dl.quantized_matmul(t, *q), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match="quantized_matmul: values are on cpu, x is on cuda:0; move it with to"):
+        dl.quantized_matmul(x.to("cuda"), *q)
+
+
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"])
 def test_order_and_equality(name):
     x = dl.asarray(np.arange(256, dtype=np.uint8)).view(name)

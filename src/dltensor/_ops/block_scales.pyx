@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of the engine that quantize and dequantize blocks. Operands are checked by quantization.py."""
-from libc.stdint cimport int64_t
-
-from .._core.native cimport find_type, is_contiguous, work_bytes
+from .._core.native cimport Status, find_type, is_contiguous, work_bytes
 from .._core.tensor cimport Tensor, copied
-from .._core.types cimport DType
+from .._core.types cimport DLTensor, DType, kDLCPU
 from .arguments cimport read_owned
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
 from .engine cimport QuantizeCall  # no-cython-lint: the base of QuantizeOptions
@@ -24,6 +22,10 @@ cdef extern from "native/cpu/quantize/quantize.h" namespace "dlt" nogil:
     bint _quantizes "dlt::quantizes"(ScaleKind, int)
     float _largest "dlt::largest_element"(int)
     PowerRule _power_rule "dlt::power_rule"(ScaleRule, int)
+
+cdef extern from "native/cpu/quantize/scaled_product.h" namespace "dlt" nogil:
+    Status multiply_scaled(const DLTensor&, const DLTensor&, const EngineOperand&, const EngineOperand*,
+                           const EngineOperand*, int, bint)
 
 cdef enum:
     MOST_OPERANDS = 4  # of dequantize_blocks, with the zero point
@@ -81,27 +83,61 @@ def quantize_blocks(Tensor x, Tensor values, Tensor scale, tensor_scale, str kin
     return True
 
 
+cdef class _Blocks:
+    """Values, scales and zero points in C order, as operands of the engine."""
+    cdef EngineOperand values
+    cdef EngineOperand[MOST_OPERANDS] scales
+    cdef EngineOperand offset
+    cdef const EngineOperand* zero
+    cdef int count
+    cdef list owners
+
+    def __cinit__(self, Tensor values, zero, list scales, str func):
+        cdef int i
+        self.count = <int>len(scales)
+        self.owners = [_in_order(t, func) for t in (values, *scales)]
+        read_owned(<Tensor>self.owners[0], &self.values)
+        for i in range(self.count):
+            read_owned(<Tensor>self.owners[1 + i], &self.scales[i])
+        self.zero = NULL
+        if zero is not None:
+            self.owners.append(_in_order(zero, func))
+            read_owned(<Tensor>self.owners[self.count + 1], &self.offset)
+            self.zero = &self.offset
+
+
 def dequantize_blocks(Tensor values, zero, list scales, Tensor out):
     """Dequantize into a new tensor in C order, by at most MOST_NUMBERS. False while a fused function is recorded."""
     cdef LaunchContext launch
-    cdef EngineOperand source, target, offset
-    cdef const EngineOperand* point = NULL
-    cdef EngineOperand[MOST_OPERANDS] each
+    cdef EngineOperand target
+    cdef _Blocks blocks
     cdef PyThreadState* state
-    cdef int64_t i, count = len(scales)
     cdef const EngineTable* engine = engine_at(values.impl.dl.device, &launch, "dequantize")
     if engine.dequantize == NULL:
         return False
-    values = _in_order(values, "dequantize")
-    owners = [values, *[_in_order(t, "dequantize") for t in scales]]
-    read_owned(values, &source)
+    blocks = _Blocks(values, zero, scales, "dequantize")
     read_owned(out, &target)
-    for i in range(count):
-        read_owned(<Tensor>owners[1 + i], &each[i])
-    if zero is not None:
-        owners.append(_in_order(zero, "dequantize"))
-        read_owned(<Tensor>owners[count + 1], &offset)
-        point = &offset
     state = release_gil(launch, work_bytes(out.impl.dl.ndim, out.impl.dl.shape, 16))
-    finish(state, engine.dequantize(source, point, each, <int>count, target, launch), launch, "dequantize")
+    finish(state, engine.dequantize(blocks.values, blocks.zero, blocks.scales, blocks.count, target, launch), launch,
+           "dequantize")
+    return True
+
+
+def multiply_blocks(Tensor x, Tensor values, zero, list scales, Tensor out, bint each):
+    """Multiply rows of x by each row of values with scales, all matrices, into a new tensor in C order.
+
+    `each`: each row of x is a product of its own. False where that is not done at once.
+    """
+    cdef LaunchContext launch
+    cdef _Blocks blocks
+    cdef PyThreadState* state
+    cdef const EngineTable* engine = engine_at(values.impl.dl.device, &launch, "quantized_matmul")
+    if (engine.dequantize == NULL or x.impl.dl.device.device_type != kDLCPU or
+            values.impl.dl.device.device_type != kDLCPU):
+        return False
+    x = _in_order(x, "quantized_matmul")
+    blocks = _Blocks(values, zero, scales, "quantized_matmul")
+    state = release_gil(launch, work_bytes(values.impl.dl.ndim, values.impl.dl.shape, 16))
+    finish(state, multiply_scaled(out.impl.dl, x.impl.dl, blocks.values, blocks.zero, blocks.scales, blocks.count,
+                                  each), launch, "quantized_matmul")
     return True

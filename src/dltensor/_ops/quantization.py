@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of few bits with scales for blocks: quantize, dequantize, quantization_error. No loops here."""
+"""Numbers of few bits with scales for blocks: quantize, dequantize, their product and their error. No loops here."""
 
 from math import fsum, inf, log10, nan, sqrt
 from typing import NamedTuple
@@ -17,15 +17,17 @@ from .block_scales import (
     dequantize_blocks,
     has_format,
     largest_element,
+    multiply_blocks,
     power_rule,
     quantize_blocks,
 )
 from .casting import astype, cast, where
 from .creation import full
 from .dtypes import isdtype
-from .manipulation import reshape
+from .manipulation import matrix_transpose, reshape
+from .matmul import matmul
 
-__all__ = ["dequantize", "quantization_error", "quantize"]
+__all__ = ["dequantize", "quantization_error", "quantize", "quantized_matmul"]
 
 # Formats by name: dtype of the values, kind of the scales, elements of a block.
 FORMATS = {
@@ -265,19 +267,10 @@ def dequantize(values, scale, *more_scales, zero=None, dtype=None):
     >>> dl.dequantize(codes, 0.5, zero=1)
     Tensor([[ 0. , -1.5,  1. ,  1.5]], shape=(1, 4), device=cpu, dtype=float32)
     """
-    values = asarray(values)
-    if not isdtype(values.dtype, ("integral", "real floating")):
-        raise TypeError(
-            f"dequantize: values must have an integer or float dtype, got {values.dtype}; astype() it first"
-        )
     dtype = as_dtype("float32" if dtype is None else dtype, "dequantize")
     if dtype not in (DTYPES["float16"], DTYPES["bfloat16"], DTYPES["float32"], DTYPES["float64"]):
         raise TypeError(f"dequantize: dtype must be float16, bfloat16, float32 or float64, got {dtype}")
-    names = ["scale", *(f"scale {k}" for k in range(2, 2 + len(more_scales)))]
-    scales = [
-        _blocks_of(s, name, values) for s, name in zip((scale, *more_scales), names, strict=True) if s is not None
-    ]
-    zero = None if zero is None else _blocks_of(zero, "zero", values)
+    values, scales, zero = _read_scaled(values, (scale, *more_scales), zero, "dequantize")
     most = MOST_NUMBERS - (zero is not None)
     rest = scales[most:]
     out = empty(values.shape, dtype="float32" if rest else dtype, device=values.device)
@@ -292,20 +285,98 @@ def dequantize(values, scale, *more_scales, zero=None, dtype=None):
     return astype(y, dtype, copy=False)
 
 
-def _blocks_of(number, name, values):
+def _read_scaled(values, scales, zero, func):
+    """Values, and scales and zero points that divide them into blocks."""
+    values = asarray(values)
+    if not isdtype(values.dtype, ("integral", "real floating")):
+        raise TypeError(f"{func}: values must have an integer or float dtype, got {values.dtype}; astype() it first")
+    names = ["scale", *(f"scale {k}" for k in range(2, 1 + len(scales)))]
+    factors = [_blocks_of(s, name, values, func) for s, name in zip(scales, names, strict=True) if s is not None]
+    return values, factors, None if zero is None else _blocks_of(zero, "zero", values, func)
+
+
+def _blocks_of(number, name, values, func):
     """Scales or zero points as float32, on the device of the values, which they divide into blocks."""
-    factor = _as_float32(number, "dequantize", name)
+    factor = _as_float32(number, func, name)
     if not isinstance(number, Tensor) and factor.ndim == 0 and factor.device != values.device:
         factor = factor.to(values.device)
     if factor.device != values.device:
-        raise ValueError(f"dequantize: values are on {values.device}, {name} is on {factor.device}; move it with to()")
+        raise ValueError(f"{func}: values are on {values.device}, {name} is on {factor.device}; move it with to()")
     extents = values.shape[values.ndim - factor.ndim :] if factor.ndim <= values.ndim else ()
     if factor.ndim > values.ndim or any(n % m if m else n for n, m in zip(extents, factor.shape, strict=True)):
         raise ValueError(
-            f"dequantize: {name} of shape {factor.shape} does not divide values of shape {values.shape} into blocks; "
+            f"{func}: {name} of shape {factor.shape} does not divide values of shape {values.shape} into blocks; "
             f"each extent of the values must be a multiple of that of the scale"
         )
     return factor
+
+
+def quantized_matmul(x, values, scale, *more_scales, zero=None):
+    """Multiply by the transpose of a matrix that is stored in few bits, without a copy of it as floats.
+
+    The result has the bits of ``matmul(x, dequantize(values, scale, *more_scales, zero=zero).mT)``. On the CPU elements
+    are dequantized in registers, or part by part in the caches. One row of `x` is multiplied in the time that reading
+    the values takes.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., k)``: integers or floats, which are converted to float32 first.
+    values : array_like
+        Of shape ``(n, k)``, such as the weights of a layer with n outputs, of any integer or float dtype.
+    scale : array_like or float
+        Scales of blocks of the values, as `dequantize` takes them.
+    *more_scales : array_like, float or None
+        Further factors; None is left out, so that ``quantized_matmul(x, *q)`` works.
+    zero : array_like or int, optional
+        Zero points in the same way, subtracted first.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., n)`` and dtype float32.
+
+    Raises
+    ------
+    ValueError
+        `values` is no matrix, its rows have another length than those of `x`, or a scale does not divide it into
+        blocks.
+    TypeError
+        `x` is a number, or a dtype is bool or complex.
+
+    See Also
+    --------
+    quantize : Make values and scales.
+    matmul : Multiply matrices of one dtype.
+
+    Examples
+    --------
+    >>> weights = dl.asarray([[1.0, -2.0, 3.0, 4.0], [0.5, 0.5, 0.0, -6.0]])
+    >>> q = dl.quantize(weights, "mxfp4", block=4)
+    >>> dl.quantized_matmul(dl.asarray([1.0, 1.0, 1.0, 10.0]), *q)
+    Tensor([ 42., -59.], shape=(2,), device=cpu, dtype=float32)
+    """
+    x = _as_float32(x, "quantized_matmul", "x")
+    values = asarray(values)
+    if x.ndim == 0:
+        raise TypeError("quantized_matmul: x needs at least one dimension, got a number; multiply() takes numbers")
+    if values.ndim != 2 or values.shape[1] != x.shape[-1]:
+        raise ValueError(
+            f"quantized_matmul: values must be a matrix of shape (n, {x.shape[-1]}), one row for each output, for x of "
+            f"shape {x.shape}, got {values.shape}; transpose or reshape them"
+        )
+    if x.device != values.device:
+        raise ValueError(f"quantized_matmul: values are on {values.device}, x is on {x.device}; move it with to()")
+    values, scales, zero = _read_scaled(values, (scale, *more_scales), zero, "quantized_matmul")
+    n, k = values.shape
+    shape = (*x.shape[:-1], n)
+    if n > 1 and x.size > 0 and len(scales) + (zero is not None) <= MOST_NUMBERS:
+        out = empty((x.size // k, n), dtype="float32", device=x.device)
+        is_each = x.ndim == 1 or x.shape[-2] == 1
+        if multiply_blocks(reshape(x, (x.size // k, k)), values, zero, scales, out, is_each):
+            return reshape(out, shape)
+    w = dequantize(values, *(scales or [None]), zero=zero)
+    return matmul(x, matrix_transpose(w))
 
 
 def quantization_error(x, q):

@@ -35,9 +35,20 @@ int64_t elements_at_once(const DLTensor& in, const DLTensor& out) {
   const bool in_order = is_contiguous(in.ndim, in.shape, in.strides) && is_contiguous(out.ndim, out.shape, out.strides);
   return in_order && overlap(in, out) == Overlap::none ? n : 0;
 }
+// The bytes of a tensor whose elements below a byte may be packed.
+struct Bytes {
+  uintptr_t low, high;
+};
+Bytes bytes_of(const DLTensor& t, bool is_padded) {
+  const Extent elements = extent(t.ndim, t.shape, t.strides);
+  const int64_t bits = t.dtype.bits < 8 && t.dtype.lanes == 1 && !is_padded ? t.dtype.bits : item_bytes(t.dtype) * 8;
+  const auto from = reinterpret_cast<uintptr_t>(t.data);
+  return {from + uintptr_t(elements.low * bits >> 3), from + uintptr_t((elements.high * bits + 7) >> 3)};
+}
 
 struct LoopBuilder {
   const Kernels& kernels;
+  bool is_out_padded = false;
   StridedLoop loop_nest;
   BlockRef copies[3];  // copies of inputs, freed after the loop
   explicit LoopBuilder(const Kernels& table) : kernels(table) {}
@@ -48,7 +59,8 @@ struct LoopBuilder {
     loop_nest.real_loop = nullptr;
     loop_nest.weight = 1;
     if (out.ndim > 0) memcpy(loop_nest.shape, out.shape, size_t(out.ndim) * sizeof(int64_t));
-    return set(&loop_nest.out, out, padded >> 3 & 1);
+    is_out_padded = padded >> 3 & 1;
+    return set(&loop_nest.out, out, is_out_padded);
   }
 
   Status set(Operand* o, const DLTensor& t, bool is_padded) {
@@ -70,8 +82,10 @@ struct LoopBuilder {
   Status add(const DLTensor& in, const DLTensor& out, bool is_padded) {
     DLTensor source = in;
     int64_t strides[max_dims];
-    const Overlap shared = overlap(in, out);
-    if (shared == Overlap::some) {
+    // overlap() counts a byte for each packed element, and would find some in memory that follows a packed result.
+    const Bytes read = bytes_of(in, is_padded), written = bytes_of(out, is_out_padded);
+    const bool is_apart = read.high <= written.low || written.high <= read.low;
+    if (!is_apart && overlap(in, out) == Overlap::some) {
       const int64_t count = numel(in.ndim, in.shape);
       Block* block = allocate(size_t(count * item_bytes(in.dtype)));
       if (block == nullptr) return no_temporary();

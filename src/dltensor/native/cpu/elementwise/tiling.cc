@@ -148,8 +148,9 @@ Tiling choose_tiling(const TilingProblem& p) noexcept {
   chooser.choose();
   if (p.out.converted) weight = larger(weight, 3);
   bytes *= weight;
-  // Neighbours of a packed output share bytes: one thread.
-  const bool alone = count * bytes < share_from || t.tiles == 1 || p.out.packed;
+  // Neighbours of a packed output share bytes: one thread, unless each tile begins with a byte.
+  const bool is_apart = !p.out.packed || (p.rows == 1 && p.planes == 1 && p.out.inner == 1 && t.tile_columns % 8 == 0);
+  const bool alone = count * bytes < share_from || t.tiles == 1 || !is_apart;
   const int64_t tile_bytes = larger(count / t.tiles * bytes, 1);
   const int64_t share = count * bytes / (8 * larger(p.threads, 1));
   const int64_t streamed = larger(smaller(share, most_streamed_chunk), least_streamed_chunk);

@@ -46,6 +46,19 @@ typedef void (*vector_product_t)(void* c, int64_t c_step, const void* m, int64_t
 typedef bool (*narrow_product_t)(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const float* v,
                                  int64_t rows, int64_t depth);
 
+// Numbers of blocks of rows of a matrix. `block` is 16 or a multiple of 32 elements, or what `left` has are all.
+struct BlockNumbers {
+  const float* numbers;  // of the first row: of the block in which its elements begin, then of those that follow
+  int64_t row;  // from one row to the next
+  int64_t block, left;  // elements of a block; those of the first one that are left
+  const float* table;  // every element of 4 bits; its products are multiplied by `factor` too
+  float factor;
+};
+// c[r] = sum of w[r, k] * v[k], w being the element of m times the number of its block, rounded: the bits of vector_product_t on w.
+// m has contiguous rows, `row` bytes apart; depth is a multiple of 32, at most 4,096. False as above.
+typedef bool (*block_product_t)(float* c, const void* m, int64_t row, const float* v, int64_t rows, int64_t depth,
+                                const BlockNumbers& numbers);
+
 // Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of
 // small_batch numbers; of a complex one its real parts, then its imaginary parts. The result takes the place of the first
 // argument, or is written to the second; the third gets a nonzero number where a matrix is singular or not positive definite.
@@ -119,6 +132,7 @@ struct LinalgKernels {
   chains_t chains[type_count];  // of floats and complex numbers
   vector_product_t vector_products[type_count];
   narrow_product_t narrow_products[type_count];  // null: of other dtypes, and where the processor lacks instructions
+  block_product_t block_products[type_count];  // null as above; of 4 bits: two elements a byte
   int64_t panel_bytes;  // of a row of b, of whose columns `products` keeps sums in registers
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a matrix of 8 or 16-bit elements and a vector of float32: the sums of gemv.cc, with elements converted in registers.
+// Products of a matrix of 4, 8 or 16-bit elements and a vector of float32: the sums of gemv.cc, with elements converted in registers,
+// where blocks of them may have a scale.
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #else
@@ -7,6 +8,7 @@
 #endif
 #include "native/cpu/copy/kernels/narrow.h"
 #include "native/cpu/linalg/kernels.h"
+#include "native/cpu/quantize/kernels/tables.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -142,7 +144,10 @@ bool dot_rows(char* c, int64_t c_step, const char* m, int64_t row, const float* 
   };
   int64_t k = 0;
 #pragma GCC unroll 1
-  for (; k + sums <= depth; k += sums, m += sums * int64_t(sizeof(T))) add(m, row, v + k);
+  for (; k + sums <= depth; k += sums, m += sums * int64_t(sizeof(T))) {
+    each<R>([&](int r) __attribute__((always_inline)) { __builtin_prefetch(m + (r + R) * row); });
+    add(m, row, v + k);
+  }
   if (k < depth) {
     char rest[R][sums * sizeof(T)] = {};
     for (int r = 0; r < R; ++r) __builtin_memcpy(rest[r], m + r * row, size_t(depth - k) * sizeof(T));
@@ -179,6 +184,98 @@ bool all_rows(char* c, int64_t c_step, const char* m, int64_t row, const float* 
   for (; done && rows >= most_rows; advance(most_rows)) done = dot_rows<T, most_rows>(c, c_step, m, row, scaled, depth);
   for (; done && rows >= 1; advance(1)) done = dot_rows<T, 1>(c, c_step, m, row, scaled, depth);
   return done;
+}
+
+// ---- contiguous rows of the matrix, with numbers of blocks
+
+// Thirty-two elements as registers of float32, times the number of their block.
+template <class M>
+struct BlockLoader {
+  static constexpr int numbers = 1, bytes = sums;
+  Loader<M> loader;
+  Floats number;
+
+  // Returns whether products are sure to be those of the elements.
+  DLT_FN bool begin(const BlockNumbers&, const float* from) {
+    const float both = read_at<float>(from, 0) * Loader<M>::scale;  // exact
+    number = both - Floats{};  // a sum would not be left out
+    return Loader<M>::scale == 1 || __builtin_fabsf(both) <= 0x1p120f;
+  }
+  DLT_FN void load(const char* from, Floats (&x)[chains]) {
+    loader.load(from, x);
+    each<chains>([&](int u) __attribute__((always_inline)) { x[u] = x[u] * number; });
+  }
+};
+// Elements of 4 bits, in blocks of 32 or more, or N = 2: of 16.
+template <int N>
+struct TableLoader {
+  static constexpr int numbers = N, bytes = sums / 2;
+  ScaledTable tables[N];
+
+  DLT_FN bool begin(const BlockNumbers& all, const float* from) {
+    each<N>([&](int i)
+                __attribute__((always_inline)) { tables[i] = ScaledTable(all.table, read_at<float>(from, i), all.factor); });
+    return true;
+  }
+  DLT_FN void load(const char* from, Floats (&x)[chains]) {
+    const auto* const packed = reinterpret_cast<const uint8_t*>(from);
+    each<chains>([&](int u)
+                     __attribute__((always_inline)) { x[u] = tables[u * N / chains].of(packed + u * (float_lanes / 2)); });
+  }
+};
+
+// Rows that are multiplied together; with AVX2 tables and sums of two do not fit the registers.
+constexpr int block_rows = register_bytes == 64 ? 4 : 1;
+
+// R rows.
+template <class L, int R>
+bool dot_blocks(float* c, const char* m, int64_t row, const float* v, int64_t depth, const BlockNumbers& all) {
+  Floats total[R][chains] = {};
+  L loaders[R];
+  bool is_sure = true;
+  const float* numbers = all.numbers;
+  const int64_t block = L::numbers == 1 ? all.block : sums;
+  int64_t end = L::numbers == 1 ? all.left : sums;
+  for (int64_t k = 0; k < depth; end += block, numbers += L::numbers) {
+    each<R>([&](int r) __attribute__((always_inline)) {
+      __builtin_prefetch(numbers + (r + R) * all.row);
+      is_sure &= loaders[r].begin(all, numbers + r * all.row);
+    });
+    if (end > depth) end = depth;
+#pragma GCC unroll 1
+    for (; k < end; k += sums, m += L::bytes)
+      each<R>([&](int r) __attribute__((always_inline)) {
+        Floats y[chains];
+        __builtin_prefetch(m + (r + R) * row);
+        loaders[r].load(m + r * row, y);
+        each<chains>([&](int u) __attribute__((always_inline)) {
+          total[r][u] = total[r][u] + y[u] * load_floats(v + k + u * float_lanes);
+        });
+      });
+  }
+  for (int r = 0; r < R; ++r) {
+    c[r] = joined<float_lanes / 2>(halved<chains>(total[r]))[0] + 0.0f;
+    if constexpr (requires { loaders[r].loader; }) is_sure = is_sure && !loaders[r].loader.has_nan();
+  }
+  return is_sure;
+}
+
+template <class L, int R>
+bool all_blocks(float* c, const char* m, int64_t row, const float* v, int64_t rows, int64_t depth, BlockNumbers all) {
+  bool done = true;
+  for (; done && rows >= R; rows -= R, m += R * row, c += R, all.numbers += R * all.row)
+    done = dot_blocks<L, R>(c, m, row, v, depth, all);
+  if constexpr (R > 1) return done && all_blocks<L, 1>(c, m, row, v, rows, depth, all);
+  return done;
+}
+
+template <class M>
+bool block_product(float* c, const void* m, int64_t row, const float* v, int64_t rows, int64_t depth, const BlockNumbers& all) {
+  return all_blocks<BlockLoader<M>, block_rows>(c, static_cast<const char*>(m), row, v, rows, depth, all);
+}
+bool table_product(float* c, const void* m, int64_t row, const float* v, int64_t rows, int64_t depth, const BlockNumbers& all) {
+  const auto multiply = all.block == 16 ? all_blocks<TableLoader<2>, block_rows> : all_blocks<TableLoader<1>, block_rows>;
+  return multiply(c, static_cast<const char*>(m), row, v, rows, depth, all);
 }
 
 // ---- contiguous columns of the matrix
@@ -247,6 +344,12 @@ void fill_narrow_vectors([[maybe_unused]] LinalgKernels* kernels) {
   p[type_uint8] = narrow_product<uint8_t>;
   p[type_float8_e4m3fn] = narrow_product<float8_e4m3fn>;
   p[type_float8_e5m2] = narrow_product<float8_e5m2>;
+  block_product_t* q = kernels->block_products;
+  q[type_int8] = block_product<int8_t>;
+  q[type_uint8] = block_product<uint8_t>;
+  q[type_float8_e4m3fn] = block_product<float8_e4m3fn>;
+  q[type_float8_e5m2] = block_product<float8_e5m2>;
+  q[type_int4] = q[type_uint4] = q[type_float4_e2m1fn] = table_product;
 #endif
 }
 
