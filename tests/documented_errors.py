@@ -785,6 +785,7 @@ ROWS = [
     ("ValueError", lambda f: f(VECTOR, 0), "array_split chunk"),
     ("ValueError", lambda f: f(X, 0, 1, 1), "diagonal"),
     ("ValueError", lambda f: f(dl.zeros((1, 1, 1))), "diag trim_zeros"),
+    ("ValueError", lambda f: f("int8", "int8", "any"), "can_cast"),
     ("ValueError", lambda f: f(-1), "tri"),
     ("ValueError", lambda f: f(VECTOR, 1, "outward"), "pad"),
     ("ValueError", lambda f: f(VECTOR, (9,), (1,)), "as_strided"),
