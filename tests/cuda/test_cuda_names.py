@@ -12,6 +12,7 @@ pytestmark = pytest.mark.usefixtures("loaded")
 X = np.array([[1.0, -2.5, 3.0], [4.0, 0.5, -6.0]], dtype=np.float32)
 I = dl.asarray([[6, 4, 0], [7, -2, 9]])
 CALLS = """
+quantile(x,[0.0,0.6],1,weights=[1,0,2],method="inverted_cdf") nanpercentile(x,50,weights=i*i,method="inverted_cdf")
 pad(x,1) pad(x,2,"wrap") split(x,2)[1] diag(x[0]) diagonal(x) rot90(x) insert(x,1,9.0,axis=1) delete(x,[0],axis=1)
 append(x,x,axis=0) vstack((x,x)) argwhere(x>0) sliding_window_view(x,2,axis=1) trim_zeros(x[0]) cbrt(x) sinc(x)
 angle(x) heaviside(x,0.5) fmax(x,0.0) fmin(0.0,x) fmod(x,2.0) nan_to_num(x) sigmoid(x) softplus(x) relu(x) modf(x)

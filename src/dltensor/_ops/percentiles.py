@@ -14,6 +14,7 @@ from .numbers import element_like, floats_of
 from .promotion import result_type
 from .quantiles import quantile
 from .scan import cumsum
+from .statistics import weights_of
 from .take import nonzero
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return percentiles along axes: quantiles of a hundredth of `q`.
 
     Parameters
@@ -35,7 +36,7 @@ def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=Non
     Raises
     ------
     ValueError
-        A percentage is outside of [0, 100], or there is no such method.
+        A percentage is outside of [0, 100], and otherwise as of `quantile`.
 
     {See Also: quantile}
 
@@ -44,14 +45,14 @@ def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=Non
     >>> dl.percentile([1.0, 2.0, 3.0, 4.0], 25)
     Tensor(1.75, shape=(), device=cpu, dtype=float32)
     """
-    return quantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, dtype=dtype)
+    return quantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, weights=weights, dtype=dtype)
 
 
 def _hundredth(q):
     return ops.divide(asarray(q, dtype="float64"), 100.0)
 
 
-def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return quantiles along axes of the elements that are not NaN.
 
     Returns
@@ -69,6 +70,16 @@ def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=No
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
+    if weights is not None and isdtype(x.dtype, "real floating"):
+        axes = tuple(range(x.ndim) if axis is None else axes_of(axis, x.ndim, "nanquantile"))
+        weights = astype(weights_of(x, axes, axis, weights, "nanquantile"), "float64")
+        # Elements without weight that come last in the order change nothing. A line of NaN alone keeps its NaN.
+        known = ops.logical_not(ops.isnan(x))
+        some = reduce.any(known, axis=axes, keepdims=True)
+        x = where(known, x, where(some, float("inf"), x))
+        weights = where(known, weights, where(some, 0, 1))
+    if weights is not None:
+        return quantile(x, q, axis, keepdims=keepdims, method=method, weights=weights, dtype=dtype)
     plain = quantile(x, q, axis, keepdims=keepdims, method=method, dtype=dtype)
     if not isdtype(x.dtype, "real floating") or not bool(reduce.any(ops.isnan(x))):
         return plain
@@ -86,7 +97,7 @@ def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=No
     return reshape(result, plain.shape)
 
 
-def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return percentiles along axes of the elements that are not NaN.
 
     {nanquantile: Returns}
@@ -98,7 +109,7 @@ def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=
     >>> dl.nanpercentile([1.0, dl.nan, 3.0], 50)
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
-    return nanquantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, dtype=dtype)
+    return nanquantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, weights=weights, dtype=dtype)
 
 
 def nanmedian(x, /, axis=None, *, keepdims=False, dtype=None):
