@@ -25,7 +25,7 @@ import dltensor as dl
 EXCLUDED = {
     r"Report|Properties": "is plain data, and `inspect` makes sound ones",
     r"conformance\.": "starts processes of its own",
-    r"(io\.)?(savez?(_compressed)?|memmap|load|open_file|TensorFile.*|TensorInfo.*)": "is for files, which fuzz/files.py makes",
+    r"(io\.)?(savez?(_compressed)?|memmap|load|open_file|TensorFile.*|TensorInfo.*)": "is for files of fuzz/files.py",
     r"loadtxt|genfromtxt|savetxt": "reads or writes files by NumPy",
     r"Tensor\.__dask_tokenize__": "is called by Dask, which it imports",
     r"OpaqueArray\.release": "hands the struct to C, which has to end it",
