@@ -830,6 +830,7 @@ ROWS = [
     ("ValueError", lambda f: f(X, 2), "nanquantile"),
     ("ValueError", lambda f: f(NANS), "nanargmax nanargmin"),
     ("ValueError", lambda f: f(dl.zeros((2, 2, 2))), "cov corrcoef"),
+    ("ZeroDivisionError", lambda f: f([1.0, 2.0], fweights=[0, 0]), "cov"),
     ("ValueError", lambda f: f(X, 0, 1, 1), "trace"),
     ("ValueError", lambda f: f(VECTOR, 3), "partition argpartition"),
     ("ValueError", lambda f: f(VECTOR, X), "digitize"),

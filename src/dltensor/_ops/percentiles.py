@@ -14,7 +14,7 @@ from .numbers import element_like, floats_of
 from .promotion import result_type
 from .quantiles import quantile
 from .scan import cumsum
-from .statistics import weights_of
+from .statistics import average, weights_of
 from .take import nonzero
 
 __all__ = [
@@ -222,7 +222,7 @@ def nancumsum(x, /, axis=None, dtype=None, *, out=None):
     return cumsum(_without_nan(reduce.computable(x, "nancumsum"), 0.0), axis, dtype, out=out)
 
 
-def cov(m, /, y=None, rowvar=True, *, correction=1):
+def cov(m, /, y=None, rowvar=True, *, correction=1, fweights=None, aweights=None):
     """Return the covariance matrix of variables.
 
     Parameters
@@ -235,6 +235,11 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
         Whether rows are variables.
     correction : float, default 1
         Sums are divided by the number of observations less this.
+    fweights : array_like, optional
+        How often each observation was made: integers.
+    aweights : array_like, optional
+        Importance of each observation. With the products w of both weights, sums are divided by
+        ``sum(w) - correction * sum(w * aweights) / sum(w)``.
 
     Returns
     -------
@@ -244,9 +249,11 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
     Raises
     ------
     TypeError
-        An argument is not a tensor, or its dtype is not supported.
+        An argument is not a tensor, its dtype is not supported, or `fweights` are not integers.
     ValueError
-        There are more than two dimensions.
+        There are more than two dimensions, or weights are negative or not one for each observation.
+    ZeroDivisionError
+        Weights sum to 0.
 
     {Notes: NumPy: ``numpy.cov``. PyTorch: ``torch.cov``. Computed in float64.}
 
@@ -262,10 +269,32 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
         dtype = result_type(dtype, others.dtype)
         rows = concat((rows, others), axis=0)
     wide = astype(rows, "complex128" if isdtype(dtype, "complex floating") else "float64")
-    wide = ops.subtract(wide, reduce.mean(wide, axis=1, keepdims=True))
-    products = matmul(wide, ops.conj(wide).T)
-    result = astype(ops.divide(products, max(float(rows.shape[1] - correction), 0.0)), dtype)
+    shares = None if aweights is None else _observation_weights(aweights, "aweights", wide)
+    weights = shares if fweights is None else _observation_weights(fweights, "fweights", wide)
+    if fweights is not None and aweights is not None:
+        weights = ops.multiply(weights, shares)
+    wide = ops.subtract(wide, average(wide, 1, weights, keepdims=True))
+    if weights is None:
+        products, freedom = matmul(wide, ops.conj(wide).T), rows.shape[1] - correction
+    else:
+        products, total = matmul(ops.multiply(wide, weights), ops.conj(wide).T), reduce.sum(weights).item()
+        freedom = total - correction * (
+            1 if shares is None else reduce.sum(ops.multiply(weights, shares)).item() / total
+        )
+    result = astype(ops.divide(products, max(float(freedom), 0.0)), dtype)
     return reshape(result, ()) if result.size == 1 else result
+
+
+def _observation_weights(values, what, rows):
+    """Weights of the observations, which are columns, as float64."""
+    weights = asarray(values, dtype="float64").to(rows.device)
+    if weights.shape != rows.shape[1:] or bool(reduce.any(ops.less(weights, 0))):
+        raise ValueError(
+            f"cov: {what} must be a number from 0 for each of {rows.shape[1]} observations, got shape {weights.shape}"
+        )
+    if what == "fweights" and bool(reduce.any(ops.not_equal(weights, ops.round(weights)))):
+        raise TypeError("cov: fweights must be integers; give other weights as aweights")
+    return weights
 
 
 def _variables(x, rowvar, func):
@@ -284,8 +313,16 @@ def corrcoef(x, /, y=None, rowvar=True):
     ----------
     x : array_like
         Observations: of a matrix each row is a variable, or each column with ``rowvar=False``.
+    {cov: y, rowvar}
 
-    {cov: Parameters, Returns, Raises}
+    {cov: Returns}
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or its dtype is not supported.
+    ValueError
+        There are more than two dimensions.
 
     Examples
     --------
