@@ -28,6 +28,16 @@ pad(v,2) pad(v,(1,3)) pad(x,((1,2),(0,3))) pad(x,1,constant_values=5.5)
 pad(x,((1,2),(3,1)),constant_values=((1,2),(3,4))) pad(x,1,"edge") pad(x,((1,2),(0,3)),"edge") pad(v,3,"reflect")
 pad(v,11,"reflect") pad(v,3,"symmetric") pad(v,12,"symmetric") pad(v,12,"wrap") pad(x,((2,3),(4,1)),"reflect")
 pad(x,((2,3),(4,1)),"symmetric") pad(x,((2,3),(4,1)),"wrap") pad(v[:1],3,"reflect") pad(x,[[2],[1]]) pad(x,0,"edge")
+pad(x,((2,0),(5,3)),"mean") pad(i,(1,2),"mean") pad(i,2,"mean",stat_length=((1,2),(3,9))) pad(z,2,"mean")
+pad(x,((1,2),(0,3)),"median") pad(i,3,"median",stat_length=2) pad(x,2,"maximum")
+pad(i,(1,3),"minimum",stat_length=(2,1)) pad(mask,2,"maximum") pad(mask,2,"mean") pad(v,4,"linear_ramp")
+pad(x,((1,2),(0,3)),"linear_ramp",end_values=((1,2),(-3,0.5))) pad(i,5,"linear_ramp",end_values=-4)
+pad(i,(0,7),"linear_ramp",end_values=(1,3)) pad(z,3,"linear_ramp",end_values=1j) pad(v,2,"reflect",reflect_type="odd")
+pad(i,((1,4),(9,20)),"reflect",reflect_type="odd") pad(i,((8,0),(9,20)),"symmetric",reflect_type="odd")
+pad(v[:1],3,"reflect",reflect_type="odd") pad(v[:1],3,"symmetric",reflect_type="odd") pad(i,{-1:(1,2)})
+pad(i,{0:3},"mean") pad(i,{},"edge") pad(x[:,:0],((1,1),(0,0)),"mean") pad(x[:,:0],((0,0),(1,1))) trim_zeros(i)
+trim_zeros(i*0) trim_zeros(mask,axis=1) trim_zeros(i[1:,:1],"f") trim_zeros(i[1:,:1],"b",axis=0)
+trim_zeros(i[:2,1:2],axis=(0,1)) trim_zeros(i[:2,:1],"b",-2) trim_zeros(cube*0,axis=1) trim_zeros(5)
 pad(i,1,constant_values=-1) pad(z,(0,2)) pad(mask,1) trim_zeros(i[0]) trim_zeros([0,0,1,2,0,3,0])
 trim_zeros([0,0,1,0],"f") trim_zeros([0,0,1,0],"b") trim_zeros([0,0]) argwhere(i) argwhere(mask) argwhere(i[0])
 argwhere(3) argwhere(0) flatnonzero(i) flatnonzero(mask) ix_([0,2],[1,3]) ix_([0,2],mask[0]) unravel_index(5,(2,3))
@@ -130,7 +140,30 @@ def test_values_around_a_tensor_are_not_masked(mode):
         dl.pad(dl.ones(3), 1, mode, constant_values=np.ma.masked_array([1, 2], [False, True]))
 
 
-@pytest.mark.parametrize("mode", ["constant", "edge", "wrap"])
+def test_elements_added_for_no_values_leave_those_of_the_array():
+    padded = dl.pad(dl.arange(6).reshape(2, 3), ((1, 2), (0, 3)), "empty")
+    assert padded.shape == (5, 6)
+    assert padded[1:3, :3].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert dl.pad(dl.ones((0, 2)), 1, "empty").shape == (2, 4)
+
+
+def test_the_mean_of_no_elements_is_nan():
+    assert np.isnan(dl.pad([1.0, 2.0], 1, "mean", stat_length=(0, 1)).tolist()).tolist() == [True, False, False, False]
+    with pytest.raises(ValueError, match=r"^pad: stat_length must be at least 1 for mode='maximum', got 0"):
+        dl.pad([1.0, 2.0], 1, "maximum", stat_length=(0, 1))
+
+
+def test_means_around_16_bit_floats_are_rounded_once():
+    around = dl.pad(dl.asarray([1.0, 1.0, 1.01], dtype="bfloat16"), 1, "mean")
+    assert around.dtype == dl.bfloat16
+    assert around[0].item() == dl.mean(dl.asarray([1.0, 1.0, 1.01], dtype="bfloat16")).item()
+
+
+def test_an_odd_reflection_of_infinity_has_no_nan():
+    assert dl.pad([1.0, 2.0, float("inf")], (2, 0), "reflect", reflect_type="odd").tolist()[1:3] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "wrap", "empty", "mean"])
 def test_a_padded_array_without_room_is_refused_at_once(mode):
     with pytest.raises((MemoryError, ValueError), match=r"elements|bytes"):
         dl.pad(dl.ones((1,) * 64), 2, mode)

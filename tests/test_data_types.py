@@ -168,6 +168,14 @@ def test_what_can_be_cast():
     assert not dl.can_cast("float8_e5m2", "float32")
 
 
+@pytest.mark.parametrize("casting", ["no", "equiv", "same_kind", "unsafe"])
+def test_casts_of_a_rule_are_those_of_numpy(casting):
+    names = ("bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")
+    for a, b in itertools.product(names, names):
+        assert dl.can_cast(a, b, casting) == np.can_cast(a, b, casting), (a, b)
+    assert dl.can_cast("float32", "bfloat16", casting) == (casting in ("same_kind", "unsafe"))
+
+
 def test_the_namespace_tells_of_itself():
     info = dl.__array_namespace_info__()
     assert info.default_device() in info.devices()

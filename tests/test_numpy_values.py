@@ -16,9 +16,20 @@ nan_to_num(special) nan_to_num(special,nan=1,posinf=2,neginf=3) nan_to_num(i) na
 percentile(x,[10,50],axis=1) percentile(i,25,0) percentile(x,75,axis=0,keepdims=True) percentile(v,40,method="lower")
 nanquantile(special,0.5) nanquantile(x,0.3,axis=1) nanquantile(holes,0.3,axis=1) nanquantile(holes,[0.1,0.9],axis=0)
 nanquantile(holes,0.5,axis=1,keepdims=True) nanquantile(holes,0.5) nanpercentile(holes,30,axis=1)
+quantile(x,0.3,weights=i,method="inverted_cdf") quantile(x,[0,0.5,1],1,weights=i,method="inverted_cdf")
+quantile(x,0.6,axis=0,weights=[2,1,3],method="inverted_cdf",keepdims=True)
+quantile(v,0.5,weights=[0,0,1,0,0],method="inverted_cdf")
+quantile(special,0.5,weights=[1,2,3,4,5],method="inverted_cdf")
+percentile(x,[[25,75]],1,weights=[1,2,0,1],method="inverted_cdf")
+quantile(cube,0.4,axis=1,weights=[1,0,2,1],method="inverted_cdf")
+quantile(v,0,weights=[0,1,0,3,1],method="inverted_cdf")
+nanquantile(holes[0],0.5,weights=[1,2,3,4],method="inverted_cdf")
+nanpercentile(special,[0,60],weights=[1,2,3,4,5],method="inverted_cdf")
 nanpercentile(holes,[5,70]) nanmedian(holes) nanmedian(holes,axis=0) nanmedian(holes,1,keepdims=True) nanargmax(holes)
 nanargmax(holes,1) nanargmin(holes,1) nanargmin(i,0) nanargmax(holes,axis=1,keepdims=True) nanprod(holes)
 nanprod(holes,0) nanprod(i,1) nancumsum(holes) nancumsum(holes,1) cov(x) cov(x,y) cov(v) cov(v,[1,2,3,4,9])
+cov(x,fweights=[1,2,0,3]) cov(x,aweights=[1.0,0.5,2.0,0.25]) cov(x,y,fweights=[1,2,0,3],aweights=four*four)
+cov(x,rowvar=False,fweights=[1,0,2]) cov(z,aweights=[1,2,3]) cov(v,fweights=[1,1,2,1,1])
 cov(x,rowvar=False) cov(i) cov([[1j,2,3],[4,5j,6]]) corrcoef(x) corrcoef(x,y) corrcoef(v) corrcoef(x,rowvar=False)
 corrcoef(v,[1,2,3,4,9]) trace(x) trace(x,1) trace(cube,0,1,2) trace(i) trace(square,-2) unique(i) unique(special)
 unique([[1,2],[1,2],[0,5]],axis=0) unique([[1,2,1],[3,0,3]],axis=1) unique(i,True) unique(i,False,True)
@@ -253,3 +264,34 @@ def test_digitize_of_a_number_as_bins_is_refused():
     with pytest.raises(ValueError, match=r"^digitize: bins must have one dimension, got shape \(\)"):
         dl.digitize([1.0, 2.0], 3)
     assert dl.digitize(1.5, [1, 2]).item() == np.digitize(1.5, [1, 2])
+
+
+@pytest.mark.parametrize("weights", [{"aweights": [1.0]}, {"aweights": [-1.0, 1.0]}, {"fweights": [[1, 1]]}])
+def test_weights_of_a_covariance_are_one_for_each_observation(weights):
+    with pytest.raises(ValueError, match=r"^cov: .weights must be a number from 0 for each of 2 observations"):
+        dl.cov([1.0, 2.0], **weights)
+    with pytest.raises(TypeError, match=r"^cov: fweights must be integers"):
+        dl.cov([1.0, 2.0], fweights=[1.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([-1, 2], "must be at least 0"),
+        ([0, 0], "must have a finite sum above 0"),
+        ([np.inf, 1], "must have a finite sum above 0"),
+        ([1, 2, 3], "have shape"),
+    ],
+)
+def test_weights_of_a_quantile_are_shares_of_a_sum(weights, words):
+    with pytest.raises(ValueError, match=f"^quantile: weights {words}"):
+        dl.quantile([1.0, 2.0], 0.5, 0, weights=weights, method="inverted_cdf")
+    with pytest.raises(ValueError, match=r"^nanpercentile: weights need method='inverted_cdf', got 'linear'"):
+        dl.nanpercentile([1.0, 2.0], 50, weights=[1, 2])
+
+
+def test_elements_that_are_nan_have_no_weight_and_a_line_of_them_is_nan():
+    x = np.array([[np.nan, 5.0, 1.0], [np.nan, np.nan, np.nan]])
+    found = dl.nanquantile(x, [0.0, 0.5, 1.0], 1, weights=np.array([9, 1, 2], np.uint64), method="inverted_cdf")
+    assert found[:, 0].tolist() == [1.0, 1.0, 5.0]
+    assert bool(dl.all(dl.isnan(found[:, 1])))

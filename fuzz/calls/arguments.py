@@ -217,6 +217,7 @@ NAMES = {
     ),
     "deleter": one_of(None, list, int),
     "initial": one_of(0, 5, -1000, 1e5, -1e39, 1e300, 2.0**-80, True, 2**63, -(2**63), math.inf, -0.0, 1j),
+    "pad.mode": one_of("constant", "edge", "linear_ramp", "maximum", "mean", "median", "reflect", "symmetric", "wrap"),
     "quantile.q": one_of(0.0, 0.25, 0.5, 0.3, 0.75, 1.0, 1),
     "byte_offset": one_of(0, 0, 8, 1, 64),
 }

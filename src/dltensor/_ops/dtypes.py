@@ -12,6 +12,7 @@ _SIGNED, _UNSIGNED, _BOOL = {DataTypeCode.kDLInt}, {DataTypeCode.kDLUInt}, {Data
 _COMPLEX = {DataTypeCode.kDLComplex}
 # Every other code of the standard that means numbers is some float.
 _REAL = set(DataTypeCode) - _SIGNED - _UNSIGNED - _BOOL - _COMPLEX - {DataTypeCode.kDLOpaqueHandle}
+_KINDS_UPWARD = "buifcV"
 _KINDS = {
     "bool": _BOOL,
     "signed integer": _SIGNED,
@@ -82,8 +83,8 @@ def isdtype(dtype, kind):
     return dtype == as_dtype(kind, "isdtype")
 
 
-def can_cast(from_, to, /):
-    """Test whether promoting two dtypes gives the second.
+def can_cast(from_, to, /, casting="safe"):
+    """Test whether one dtype can be cast to another: by default whether promoting the two gives the second.
 
     Between kinds, the dtype of the higher kind is kept whatever its width, so int64 can be cast to float32.
 
@@ -93,16 +94,21 @@ def can_cast(from_, to, /):
         Dtype to cast from, or a tensor that has it.
     to : dtype_like
         Dtype to cast to.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, default 'safe'
+        'no' and 'equiv' need equal dtypes, 'safe' that an operation on both has a result of dtype `to`, 'same_kind' one
+        of these or a kind that is not lower (bool, unsigned, signed, float, complex), 'unsafe' nothing.
 
     Returns
     -------
     bool
-        Whether an operation on both dtypes has a result of dtype `to`.
+        Whether it can.
 
     Raises
     ------
     TypeError
         An argument is not a dtype.
+    ValueError
+        There is no such rule of casting.
 
     See Also
     --------
@@ -118,6 +124,16 @@ def can_cast(from_, to, /):
     (True, False)
     """
     first, second = _dtype_of(from_, "can_cast"), as_dtype(to, "can_cast")
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(
+            f"can_cast: casting must be 'no', 'equiv', 'safe', 'same_kind' or 'unsafe', got {quoted(casting)}"
+        )
+    if casting != "safe" and (first == second or casting == "unsafe"):
+        return True
+    if casting in ("no", "equiv"):
+        return False
+    if casting == "same_kind" and _KINDS_UPWARD.index(first.kind) <= _KINDS_UPWARD.index(second.kind):
+        return True
     try:
         return result_type(first, second) == second
     except TypeError:

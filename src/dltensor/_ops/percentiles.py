@@ -14,6 +14,7 @@ from .numbers import element_like, floats_of
 from .promotion import result_type
 from .quantiles import quantile
 from .scan import cumsum
+from .statistics import average, weights_of
 from .take import nonzero
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return percentiles along axes: quantiles of a hundredth of `q`.
 
     Parameters
@@ -35,7 +36,7 @@ def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=Non
     Raises
     ------
     ValueError
-        A percentage is outside of [0, 100], or there is no such method.
+        A percentage is outside of [0, 100], and otherwise as of `quantile`.
 
     {See Also: quantile}
 
@@ -44,14 +45,14 @@ def percentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=Non
     >>> dl.percentile([1.0, 2.0, 3.0, 4.0], 25)
     Tensor(1.75, shape=(), device=cpu, dtype=float32)
     """
-    return quantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, dtype=dtype)
+    return quantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, weights=weights, dtype=dtype)
 
 
 def _hundredth(q):
     return ops.divide(asarray(q, dtype="float64"), 100.0)
 
 
-def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return quantiles along axes of the elements that are not NaN.
 
     Returns
@@ -69,6 +70,16 @@ def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=No
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
+    if weights is not None and isdtype(x.dtype, "real floating"):
+        axes = tuple(range(x.ndim) if axis is None else axes_of(axis, x.ndim, "nanquantile"))
+        weights = astype(weights_of(x, axes, axis, weights, "nanquantile"), "float64")
+        # Elements without weight that come last in the order change nothing. A line of NaN alone keeps its NaN.
+        known = ops.logical_not(ops.isnan(x))
+        some = reduce.any(known, axis=axes, keepdims=True)
+        x = where(known, x, where(some, float("inf"), x))
+        weights = where(known, weights, where(some, 0, 1))
+    if weights is not None:
+        return quantile(x, q, axis, keepdims=keepdims, method=method, weights=weights, dtype=dtype)
     plain = quantile(x, q, axis, keepdims=keepdims, method=method, dtype=dtype)
     if not isdtype(x.dtype, "real floating") or not bool(reduce.any(ops.isnan(x))):
         return plain
@@ -86,7 +97,7 @@ def nanquantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=No
     return reshape(result, plain.shape)
 
 
-def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return percentiles along axes of the elements that are not NaN.
 
     {nanquantile: Returns}
@@ -98,7 +109,7 @@ def nanpercentile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=
     >>> dl.nanpercentile([1.0, dl.nan, 3.0], 50)
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
-    return nanquantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, dtype=dtype)
+    return nanquantile(x, _hundredth(q), axis, keepdims=keepdims, method=method, weights=weights, dtype=dtype)
 
 
 def nanmedian(x, /, axis=None, *, keepdims=False, dtype=None):
@@ -211,7 +222,7 @@ def nancumsum(x, /, axis=None, dtype=None, *, out=None):
     return cumsum(_without_nan(reduce.computable(x, "nancumsum"), 0.0), axis, dtype, out=out)
 
 
-def cov(m, /, y=None, rowvar=True, *, correction=1):
+def cov(m, /, y=None, rowvar=True, *, correction=1, fweights=None, aweights=None):
     """Return the covariance matrix of variables.
 
     Parameters
@@ -224,6 +235,11 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
         Whether rows are variables.
     correction : float, default 1
         Sums are divided by the number of observations less this.
+    fweights : array_like, optional
+        How often each observation was made: integers.
+    aweights : array_like, optional
+        Importance of each observation. With the products w of both weights, sums are divided by
+        ``sum(w) - correction * sum(w * aweights) / sum(w)``.
 
     Returns
     -------
@@ -233,9 +249,11 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
     Raises
     ------
     TypeError
-        An argument is not a tensor, or its dtype is not supported.
+        An argument is not a tensor, its dtype is not supported, or `fweights` are not integers.
     ValueError
-        There are more than two dimensions.
+        There are more than two dimensions, or weights are negative or not one for each observation.
+    ZeroDivisionError
+        Weights sum to 0.
 
     {Notes: NumPy: ``numpy.cov``. PyTorch: ``torch.cov``. Computed in float64.}
 
@@ -251,10 +269,32 @@ def cov(m, /, y=None, rowvar=True, *, correction=1):
         dtype = result_type(dtype, others.dtype)
         rows = concat((rows, others), axis=0)
     wide = astype(rows, "complex128" if isdtype(dtype, "complex floating") else "float64")
-    wide = ops.subtract(wide, reduce.mean(wide, axis=1, keepdims=True))
-    products = matmul(wide, ops.conj(wide).T)
-    result = astype(ops.divide(products, max(float(rows.shape[1] - correction), 0.0)), dtype)
+    shares = None if aweights is None else _observation_weights(aweights, "aweights", wide)
+    weights = shares if fweights is None else _observation_weights(fweights, "fweights", wide)
+    if fweights is not None and aweights is not None:
+        weights = ops.multiply(weights, shares)
+    wide = ops.subtract(wide, average(wide, 1, weights, keepdims=True))
+    if weights is None:
+        products, freedom = matmul(wide, ops.conj(wide).T), rows.shape[1] - correction
+    else:
+        products, total = matmul(ops.multiply(wide, weights), ops.conj(wide).T), reduce.sum(weights).item()
+        freedom = total - correction * (
+            1 if shares is None else reduce.sum(ops.multiply(weights, shares)).item() / total
+        )
+    result = astype(ops.divide(products, max(float(freedom), 0.0)), dtype)
     return reshape(result, ()) if result.size == 1 else result
+
+
+def _observation_weights(values, what, rows):
+    """Weights of the observations, which are columns, as float64."""
+    weights = asarray(values, dtype="float64").to(rows.device)
+    if weights.shape != rows.shape[1:] or bool(reduce.any(ops.less(weights, 0))):
+        raise ValueError(
+            f"cov: {what} must be a number from 0 for each of {rows.shape[1]} observations, got shape {weights.shape}"
+        )
+    if what == "fweights" and bool(reduce.any(ops.not_equal(weights, ops.round(weights)))):
+        raise TypeError("cov: fweights must be integers; give other weights as aweights")
+    return weights
 
 
 def _variables(x, rowvar, func):
@@ -273,8 +313,16 @@ def corrcoef(x, /, y=None, rowvar=True):
     ----------
     x : array_like
         Observations: of a matrix each row is a variable, or each column with ``rowvar=False``.
+    {cov: y, rowvar}
 
-    {cov: Parameters, Returns, Raises}
+    {cov: Returns}
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, or its dtype is not supported.
+    ValueError
+        There are more than two dimensions.
 
     Examples
     --------

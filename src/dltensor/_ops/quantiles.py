@@ -12,11 +12,28 @@ from .casting import astype, where
 from .contractions import exact_products
 from .creation import full, linspace, zeros
 from .dtypes import isdtype
-from .elementwise import add, bitwise_and, divide, equal, isfinite, less, logical_or, multiply, subtract
-from .manipulation import moveaxis, reshape, stack
+from .elementwise import (
+    add,
+    bitwise_and,
+    divide,
+    equal,
+    isfinite,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    minimum,
+    multiply,
+    subtract,
+)
+from .manipulation import broadcast_to, moveaxis, reshape, squeeze, stack
 from .reduce import dtype_of_statistic, rounded_sum
+from .scan import cumulative_sum
 from .search import bincount, count_between, searchsorted
-from .sort import statistics_of_order
+from .sort import argsort, statistics_of_order
+from .statistics import weights_of
+from .take import take_along_axis
 
 # Place in the order, from 0, of a quantile of n elements: n * q + alpha + q * (1 - alpha - beta) - 1.
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "median", "quantile"]
@@ -126,6 +143,31 @@ def _quantiles(x, places, axis, dtype):
     return results
 
 
+def _weighted(x, line, at, axis, probabilities, weights, dtype):
+    """For each probability the first element in order by which the weights of a line reach that share of their sum."""
+    weights = weights_of(x, tuple(range(x.ndim)) if axis is None else axis, axis, weights, "quantile")
+    if bool(reduce.any(less(weights, 0))):
+        raise ValueError("quantile: weights must be at least 0, got a negative one")
+    order = argsort(line, axis=at)
+    weights = _line_of(broadcast_to(weights, x.shape), axis)[0]
+    sums = cumulative_sum(take_along_axis(weights, order, axis=at), axis=at, dtype="float64")
+    before = (slice(None),) * at
+    total = sums[(*before, slice(-1, None))]
+    if not bool(reduce.all(logical_and(isfinite(total), less(0, total)))):
+        raise ValueError("quantile: weights must have a finite sum above 0 on each line; replace NaN and infinity")
+    ordered, shares = take_along_axis(line, order, axis=at), divide(sums, total)
+    last = ordered[(*before, -1)]
+    results = []
+    for probability in probabilities:  # at 0 elements without weight do not count
+        short = less(shares, probability) if probability else less_equal(shares, 0)
+        place = minimum(reduce.sum(short, axis=at, keepdims=True), line.shape[at] - 1)
+        result = squeeze(take_along_axis(ordered, place, axis=at), axis=at)
+        if isdtype(line.dtype, "real floating"):
+            result = where(isnan(last), last, result)
+        results.append(astype(result, dtype))
+    return results
+
+
 def median(x, /, axis=None, *, keepdims=False, dtype=None):
     """Return the median along axes: the middle element of the order, or the exact mean of the two in the middle.
 
@@ -165,7 +207,7 @@ def median(x, /, axis=None, *, keepdims=False, dtype=None):
     return reshape(result, kept) if keepdims else result
 
 
-def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None):
+def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=None, dtype=None):
     """Return quantiles along axes.
 
     The place of a quantile in the order is a float64; what lies between two elements is exact, and rounded once.
@@ -178,6 +220,9 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None)
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
         'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
         'median_unbiased' or 'normal_unbiased'.
+    weights : array_like, optional
+        For 'inverted_cdf': numbers from 0 of the shape of `x`, or of its extents along the axes in `axis`. The quantile
+        is the first element in order by which they reach the share `q` of their sum.
 
     {median: Parameters}
 
@@ -191,8 +236,12 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None)
     Raises
     ------
     ValueError
-        A probability is outside of [0, 1], or there is no such method.
-    {median: TypeError, IndexError, DeviceError}
+        A probability is outside of [0, 1], there is no such method, or `weights` are given for another method, have
+        another shape, are negative, or have no finite sum above 0.
+    TypeError
+        A dtype has no order, `axis` is not an integer or is missing beside `weights` of another shape, or `dtype` is
+        not a float dtype.
+    {median: IndexError, DeviceError}
 
     {See Also: median}
 
@@ -203,15 +252,22 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", dtype=None)
     """
     if method not in METHODS:
         raise ValueError(f"quantile: method must be one of {', '.join(METHODS)}, got {quoted(method)}")
+    if weights is not None and method != "inverted_cdf":
+        raise ValueError(f"quantile: weights need method='inverted_cdf', got {method!r}")
     wanted = asarray(q, dtype="float64")
     probabilities = reshape(wanted, (-1,)).tolist()
     for probability in probabilities:
         if not 0 <= probability <= 1:
             raise ValueError(f"quantile: q must be from 0 to 1, got {probability}")
+    x = asarray(x)
+    axis = None if axis is None else tuple(axes_of(axis, x.ndim, "quantile"))
     line, at, kept = _line_of(x, axis)
     n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype)
-    places = [_place(method, n, probability) if n else (0, 0.0) for probability in probabilities]
-    results = _quantiles(line, places, at, dtype)
+    if weights is not None and n:
+        results = _weighted(x, line, at, axis, probabilities, weights, dtype)
+    else:
+        places = [_place(method, n, probability) if n else (0, 0.0) for probability in probabilities]
+        results = _quantiles(line, places, at, dtype)
     shape = kept if keepdims else line.shape[:at] + line.shape[at + 1 :]
     if not results:
         return zeros((*wanted.shape, *shape), dtype=dtype)

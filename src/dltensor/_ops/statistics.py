@@ -96,18 +96,17 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
     return _finished(range_, x.dtype, out, "ptp")
 
 
-def _weights_of(x, axes, axis, weights):
+def weights_of(x, axes, axis, weights, func):
     """Weights that broadcast to `x`: of its shape, or of the extents along the dimensions in `axis`."""
-    weights = reduce.computable(asarrays(x, weights)[1], "average")
+    given, weights = weights, reduce.computable(asarrays(x, weights)[1], func)
+    weights = weights.to(x.device) if isinstance(given, (list, tuple)) else weights
     if weights.shape == x.shape:
         return weights
     if axis is None:
-        raise TypeError(
-            f"average: weights have shape {weights.shape} and x has {x.shape}; name the axis of the weights"
-        )
+        raise TypeError(f"{func}: weights have shape {weights.shape} and x has {x.shape}; name the axis of the weights")
     if weights.shape != tuple(x.shape[k] for k in axes):
         raise ValueError(
-            f"average: weights have shape {weights.shape}; expected {x.shape}, or {tuple(x.shape[k] for k in axes)} "
+            f"{func}: weights have shape {weights.shape}; expected {x.shape}, or {tuple(x.shape[k] for k in axes)} "
             f"for axis {axis}"
         )
     weights = permute_dims(weights, sorted(range(len(axes)), key=axes.__getitem__))
@@ -180,7 +179,7 @@ def average(x, /, axis=None, weights=None, *, returned=False, keepdims=False, ou
             count *= x.shape[k]
         total = asarray(count).astype(dtype).to(result.device)
     else:
-        weights = _weights_of(x, axes, axis, weights)
+        weights = weights_of(x, axes, axis, weights, "average")
         dtype = _dtype_of_average(x, weights, dtype)
         wide = "complex128" if isdtype(dtype, "complex floating") else "float64"
         weights = broadcast_to(weights.astype(wide), x.shape)
