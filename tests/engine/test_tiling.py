@@ -142,7 +142,14 @@ def test_small_work_is_one_chunk_and_large_work_is_shared():
     heavy = choose(1, 1 << 15, 1, flat, flat, weight=8)
     assert heavy.tiles_per_chunk < heavy.tiles
     packed = choose(1, 1 << 24, 1, operand(1, 0, 1, packed=True), flat)
-    assert packed.tiles_per_chunk >= packed.tiles
+    assert packed.tiles_per_chunk < packed.tiles
+    assert packed.tile_columns % 8 == 0
+    for rows, columns, out in [
+        (3, 1 << 22, operand(1, (1 << 22) + 1, 1, packed=True)),
+        (1, 1 << 24, operand(2, 0, 1, packed=True)),
+    ]:
+        neighbours = choose(rows, columns, 1, out, flat)  # that may share a byte
+        assert neighbours.tiles_per_chunk >= neighbours.tiles
 
 
 def test_a_transposed_operand_is_read_in_squares_or_along_its_cache_lines():
