@@ -259,25 +259,20 @@ void store_block(const RampJob& job, int64_t from, int count) {
   if (count < 16 || !as_line(job.ramp, from, count, is_double, &line))
     return run(job.ramp, from, from + count, [&](int64_t i, At x) { store(i, x.rounded<T>()); });
   T low[block], high[block];
-  if constexpr (is_double) {
-    const double doubt = line.exact ? 0 : line.unit * 0x1p-40;
-    for (int n = 0; n < count; ++n) {
-      const double upper = line.upper + n * line.upper_step, lower = line.lower + n * line.lower_step;
-      low[n] = upper + (lower - doubt);
-      high[n] = upper + (lower + doubt);
+  const auto fill = [&](T* to, double doubt) {
+    if constexpr (is_double) {
+      for (int n = 0; n < count; ++n) to[n] = line.upper + n * line.upper_step + (line.lower + n * line.lower_step + doubt);
+    } else {
+      const double start = line.upper + line.lower, step = line.upper_step + line.lower_step;
+      for (int n = 0; n < count; ++n) to[n] = dlt::from<T>(start + n * step + doubt);
     }
-  } else {
-    const double start = line.upper + line.lower, step = line.upper_step + line.lower_step;
-    const double doubt = line.exact ? 0 : line.unit * 4;
-    for (int n = 0; n < count; ++n) {
-      const double number = start + n * step;
-      low[n] = dlt::from<T>(number - doubt);
-      high[n] = dlt::from<T>(number + doubt);
-    }
-  }
+  };
+  const double doubt = line.exact ? 0 : line.unit * (is_double ? 0x1p-40 : 4);
+  fill(low, line.exact ? 0.0 : -doubt);
+  if (!line.exact) fill(high, doubt);
   // By bits, because 0 and -0 differ.
   const auto differ = [&](int n) { return memcmp(low + n, high + n, sizeof(T)) != 0; };
-  if (memcmp(low, high, size_t(count) * sizeof(T)) != 0) {
+  if (!line.exact && memcmp(low, high, size_t(count) * sizeof(T)) != 0) {
     int begin = 0, end = count;
     while (!differ(begin)) ++begin;
     while (!differ(end - 1)) --end;
