@@ -182,7 +182,8 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
   const int from = find_type(a.dtype), to = find_type(out.dtype);
   if (from < 0 || to < 0) return undefined_for(from < 0 ? from : to);
   const int mode = (options.rounding == Rounding::nearest ? cast_nearest : 0) | (options.saturate ? cast_saturate : 0);
-  if (const loop_t loop = kernels().copy->casts[mode][from][to]; loop != nullptr && !options.scaled && padded == 0) {
+  if (const loop_t loop = kernels().copy->casts[mode][from][to];
+      loop != nullptr && from != to && !options.scaled && padded == 0) {
     if (const int64_t n = elements_at_once(a, out); n > 0) {
       loop(out.data, a.data, nullptr, nullptr, n, 0);
       return success;
