@@ -32,7 +32,7 @@ run() { # more of ASAN_OPTIONS, arguments of Python
 sanitized() { # more of ASAN_OPTIONS, arguments of pytest
     options=$1
     shift
-    # What a sanitizer writes before it ends the process is not to be captured with it.
+    # Not by file descriptors: a report would be lost when a sanitizer ends the process.
     run "$options" -m pytest -m "not peers and not gpu" -p no:cacheprovider --capture=sys "$@" ${PYTEST_ARGS:-}
 }
 if [ "${2:-tests}" = stress ]; then

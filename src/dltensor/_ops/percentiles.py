@@ -236,7 +236,7 @@ def cov(m, /, y=None, rowvar=True, *, correction=1, fweights=None, aweights=None
     correction : float, default 1
         Sums are divided by the number of observations less this.
     fweights : array_like, optional
-        How often each observation was made: integers.
+        Count of each observation: integers.
     aweights : array_like, optional
         Importance of each observation. With the products w of both weights, sums are divided by
         ``sum(w) - correction * sum(w * aweights) / sum(w)``.

@@ -236,7 +236,7 @@ def quantile(x, /, q, axis=None, *, keepdims=False, method="linear", weights=Non
     Raises
     ------
     ValueError
-        A probability is outside of [0, 1], there is no such method, or `weights` are given for another method, have
+        A probability is outside of [0, 1], there is no such method, or `weights` stand beside another method, have
         another shape, are negative, or have no finite sum above 0.
     TypeError
         A dtype has no order, `axis` is not an integer or is missing beside `weights` of another shape, or `dtype` is

@@ -98,8 +98,9 @@ def ptp(x, /, axis=None, *, keepdims=False, out=None):
 
 def weights_of(x, axes, axis, weights, func):
     """Weights that broadcast to `x`: of its shape, or of the extents along the dimensions in `axis`."""
-    given, weights = weights, reduce.computable(asarrays(x, weights)[1], func)
-    weights = weights.to(x.device) if isinstance(given, (list, tuple)) else weights
+    is_list = isinstance(weights, (list, tuple))
+    weights = reduce.computable(asarrays(x, weights)[1], func)
+    weights = weights.to(x.device) if is_list else weights
     if weights.shape == x.shape:
         return weights
     if axis is None:

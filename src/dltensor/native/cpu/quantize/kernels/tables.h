@@ -10,7 +10,7 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-// Elements of 4 bits, two a byte, times a number: every product is made once.
+// Elements of 4 bits, two a byte, times a number: every product is computed once.
 #if defined(__AVX512F__)
 struct ScaledTable {
   __m512 entries;
