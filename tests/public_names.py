@@ -5,8 +5,8 @@ import enum
 
 import dltensor as dl
 from dltensor._spellings.answers import OF_TENSOR
-from dltensor._spellings.functions import METHODS
-from dltensor._spellings.functions import __all__ as ALIASES
+from dltensor._spellings.names import METHODS
+from dltensor._spellings.names import __all__ as ALIASES
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
 

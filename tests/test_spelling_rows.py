@@ -9,8 +9,8 @@ import pytest
 from numpy_twins import DATA, HERE, IN_NUMPY, same
 
 import dltensor as dl
-from dltensor._spellings.functions import METHODS
-from dltensor._spellings.functions import __all__ as FUNCTIONS
+from dltensor._spellings.names import METHODS
+from dltensor._spellings.names import __all__ as FUNCTIONS
 from dltensor._spellings.table import rows
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))

@@ -13,8 +13,8 @@ import sys
 from numpydoc.validate import validate
 
 import dltensor as dl
-from dltensor._spellings.functions import METHODS
-from dltensor._spellings.functions import __all__ as ALIASES
+from dltensor._spellings.names import METHODS
+from dltensor._spellings.names import __all__ as ALIASES
 from dltensor._spellings.objects import __all__ as OBJECTS
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)

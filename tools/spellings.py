@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write what follows from the table of spellings: functions (the build), their stub, and tables of docs/coming-from.md.
 
-    python tools/spellings.py FILE      write the module of the functions
+    python tools/spellings.py FOLDER    write functions.py, and names.py, which the package reads without loading it
     python tools/spellings.py --page    write the tables of the page; a test compares them
 
 Nothing of the package is imported, so that the build can run it.
@@ -80,7 +80,7 @@ def local_name(row):
 def docstring(row):
     """Return the docstring of the function of a row."""
     known = [LIBRARIES[letter].format(row.name.lstrip(".")) for letter in row.origins]
-    return f"Alias of ``{row.call}``.\n\n    {' '.join(known)}\n    "
+    return f"Alias of ``{row.call}``.\n\n{' '.join(known)}\n"
 
 
 def parameters_of(row):
@@ -97,39 +97,64 @@ def operands_used_twice(row):
 
 def functions():
     """Return the text of the module of the functions."""
-    made = [row for row in rows() if row.is_function or row.parameters]
-    used = set().union(*(names_in(row.call) - parameters_of(row) for row in made if row.parameters))
-    used |= {row.call for row in made if not row.parameters}
-    own = {local_name(row) for row in made}
+    made = [row for row in rows() if row.parameters]
+    same = [row for row in rows() if row.is_function and not row.parameters]
+    used = set().union(*(names_in(row.call) - parameters_of(row) for row in made), (row.call for row in same))
     helpers = set(re.findall(r"^def (\w+)", TABLE.with_name("helpers.py").read_text(), re.M)) & (
         used | {"fused", "read_once"}
     )
-    imported = sorted(used - own - helpers - {"bool", "isinstance"})
-    made.sort(key=lambda row: not row.parameters)  # functions before other names of them
+    imported = sorted(used - {local_name(row) for row in made} - helpers - {"bool", "isinstance"})
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
-        '"""Names of NumPy and PyTorch for functions of this package, made of the table beside this file."""',
+        '"""Functions of NumPy and PyTorch by those of this package, made of the table beside this file."""',
         "",
         f"from dltensor import {', '.join(imported)}",
         f"from .helpers import {', '.join(sorted(helpers))}",
         "",
     ]
     for row in made:
-        if not row.parameters:
-            lines.append(f"{row.name} = {row.call}")
-            continue
         names = re.findall(r"\w+", re.sub(r"=[^,]+", "", row.parameters))
         if row.is_fused:
             lines.append(f"_fused_{row.name} = fused(lambda {', '.join(names)}: {row.call})")
-        lines += [f"def {local_name(row)}({row.parameters}):", f'    """{docstring(row)}"""']
+        lines.append(f"def {local_name(row)}({row.parameters}):")
         once = [name for name in names if name not in TYPES] if row.is_fused else operands_used_twice(row)
         lines += [f"    {name} = read_once({name})" for name in once]
         lines += [f"    return _fused_{row.name}({', '.join(names)})" if row.is_fused else f"    return {row.call}"]
-    called = {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method}
-    items = [f'"{name}": {call}' if call.startswith("_") else f'"{name}": "{call}"' for name, call in called.items()]
-    lines += [f"__all__ = {sorted(row.name for row in made if row.is_function)}"]
-    lines += [f"METHODS = {{{', '.join(items)}}}", ""]
-    return "\n".join(lines)
+        if local_name(row) != row.name.lstrip("."):  # messages show the name of the method
+            lines.append(f'{local_name(row)}.__name__ = {local_name(row)}.__qualname__ = "{row.name[1:]}"')
+    lines += [f"{row.name} = {row.call}" for row in same]
+    return "\n".join([*lines, ""])
+
+
+def names():
+    """Return the text of the module of the names, which says of each what it is.
+
+    A function has the module that a call loads, its signature and its docstring; another name has the name of what it
+    stands for.
+    """
+    made = [row for row in rows() if row.is_function or row.parameters]
+    texts = {
+        local_name(row): (
+            "dltensor._spellings.functions",
+            f"{local_name(row)}({row.parameters})\n--\n\n{docstring(row)}",
+        )
+        for row in made
+        if row.parameters
+    }
+    tables = {
+        "FUNCTIONS": {name: text for name, text in texts.items() if not name.startswith("_")},
+        "OF_METHODS": {name: text for name, text in texts.items() if name.startswith("_")},
+        "SAME": {row.name: row.call for row in made if not row.parameters},
+        "METHODS": {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method},
+    }
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        '"""Names of NumPy and PyTorch for functions of this package, made of the table beside this file."""',
+        "",
+    ]
+    for table, items in tables.items():
+        lines += [f"{table} = {{", *(f"    {name!r}: {item!r}," for name, item in items.items()), "}"]
+    return "\n".join([*lines, f"__all__ = {sorted(row.name for row in made if row.is_function)}", ""])
 
 
 # -- the stub
@@ -223,13 +248,14 @@ def page():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("output", nargs="?", type=Path)
+    parser.add_argument("output", nargs="?", type=Path, help="folder of the modules")
     parser.add_argument("--page", action="store_true", help="write the tables of docs/coming-from.md")
     options = parser.parse_args()
     if options.page:
         PAGE.write_text(page())
     if options.output:
-        options.output.write_text(functions())
+        (options.output / "functions.py").write_text(functions())
+        (options.output / "names.py").write_text(names())
 
 
 if __name__ == "__main__":

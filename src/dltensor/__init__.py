@@ -107,10 +107,10 @@ _naming.add_functions(globals(), _FUNCTIONS)
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
-from ._spellings import add_to_tensor as _add_to_tensor  # noqa: E402  its functions are other names of those above
+from ._spellings import add_names as _add_names  # noqa: E402  other names of the functions above
+from ._spellings import add_to_tensor as _add_to_tensor  # noqa: E402
 from ._spellings import help  # noqa: E402
-from ._spellings.functions import *  # noqa: E402, F403
-from ._spellings.functions import __all__ as _SPELLINGS  # noqa: E402
+from ._spellings.names import __all__ as _SPELLINGS  # noqa: E402
 from ._spellings.objects import *  # noqa: E402, F403
 from ._spellings.objects import __all__ as _OBJECTS  # noqa: E402
 
@@ -244,6 +244,7 @@ __all__ = [
     *_OBJECTS,
 ]
 _SHOWN = frozenset(__all__)
+_add_names(globals())
 _naming.set_module(globals())
 _add_to_tensor(globals())
 _rebuild.__module__ = __name__  # where pickles of tensors find it

@@ -29,7 +29,7 @@ def exports(package, tables, module):
         return [name for name in tables.operations if name != "clip"]
     if module == "_ops.reduce":
         return list(tables.reductions)
-    if module == "_spellings.functions":
+    if module == "_spellings.names":
         return [row.name for row in spellings.rows() if row.is_function]
     return sources.module(package / f"{module.replace('.', '/')}.py").exports
 
@@ -61,6 +61,8 @@ def stub(package):
                     modules.setdefault(f".{node.module}", set()).update(exports(package, tables, node.module))
                 elif alias.name == "__all__":
                     lists[name] = exports(package, tables, node.module)
+                    if node.module == "_spellings.names":
+                        modules["._spellings.functions"] = set(lists[name])
                 elif name.startswith("__"):
                     # A stub does not hand on what it imports under another name.
                     folder, _, leaf = node.module.rpartition(".")

@@ -5,10 +5,10 @@ import sys
 
 from .._core.foreign_text import first_line
 from .._core.members import add_answers, add_methods
-from .._core.naming import builtin_of
+from .._core.naming import add_functions
 from .._core.tensor import Tensor
 from .answers import OF_MODULE, OF_TENSOR
-from .functions import METHODS
+from .names import FUNCTIONS, METHODS, OF_METHODS, SAME
 
 
 def _text(name, function):
@@ -20,6 +20,18 @@ def _text(name, function):
     return f"{name}($self{rest[len(first) :]}\n--\n\n{text}"
 
 
+def add_names(namespace):
+    """Add the functions of the table, whose module is loaded by the first call of one of them, and other names.
+
+    Parameters
+    ----------
+    namespace : dict
+        The public names of the package, among which are the functions that names stand for.
+    """
+    add_functions(namespace, FUNCTIONS)
+    namespace.update((name, namespace[call]) for name, call in SAME.items())
+
+
 def add_to_tensor(namespace):
     """Add the methods of the table to Tensor, and answers for names that it does not take.
 
@@ -28,13 +40,10 @@ def add_to_tensor(namespace):
     namespace : dict
         The public names of the package, among which are the functions.
     """
-    methods = {}
-    for name, call in METHODS.items():
-        if not isinstance(call, str):
-            call.__name__ = call.__qualname__ = name
-        function = namespace[call] if isinstance(call, str) else builtin_of(call)
-        methods[name] = function, _text(name, function)
-    add_methods(methods)
+    functions = {"__name__": namespace["__name__"]}
+    add_functions(functions, OF_METHODS)
+    called = {name: functions.get(call) or namespace[call] for name, call in METHODS.items()}
+    add_methods({name: (function, _text(name, function)) for name, function in called.items()})
     add_answers(OF_TENSOR, _names_of)
 
 
