@@ -39,7 +39,14 @@ static PyObject* rows(PyObject*, PyObject*) {
   return list;
 }
 
-static PyObject* install(PyObject* module, PyObject* texts) {
+// Takes a list of bytes, one for each row.
+static PyObject* install(PyObject* module, PyObject* list) {
+  static const char* texts[function_count];
+  for (int i = 0; i < function_count; ++i) {
+    texts[i] = PyBytes_AsString(PyList_GetItem(list, i));
+    if (!texts[i]) return nullptr;
+  }
+  Py_INCREF(list);
   if (add_functions(module, texts, element, nullptr)) return nullptr;
   Py_RETURN_NONE;
 }

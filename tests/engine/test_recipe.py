@@ -17,11 +17,11 @@ from building import FLAGS, ROOT, compiler, started
 
 import dltensor as dl
 from dltensor._ops import elementwise as _functions
-from dltensor._ops.operation_docs import described
 
 sys.path.insert(0, str(ROOT / "tools"))
 
 from typestubs.module import Stub
+from typestubs.operation_docs import described
 from typestubs.tables import Tables
 
 # On a fresh process, which can load the module: its rows, or the function after it got its text.

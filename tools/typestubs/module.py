@@ -14,6 +14,8 @@ from pathlib import Path
 import spellings
 
 from . import sources, words
+from .operation_docs import described
+from .reduction_docs import described_reduction
 from .tables import Tables
 
 WIDTH = 120
@@ -158,33 +160,37 @@ class Stub:
     def tensor_methods(self):
         """Yield the methods of Tensor that come from tables: reductions and operators."""
         rows = [row for row in self.tables.reductions.values() if row["name"] != "count_nonzero"]  # as in NumPy
-        for function in self.tables.described("reduction_docs", "described_reduction", rows, method=True):
-            yield list(self.defined(function))
+        for row in rows:
+            yield list(self.defined(self.tables.function(described_reduction(row, method=True))))
         for name, operands in self.tables.operators().items():
             # The parameter of object's own is any object; here it is what has elements.
             ignore = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
             other = ", other: Operand, /" if operands == 2 else ""
             yield [f"def {name}(self{other}) -> Tensor: ...{ignore}"]
         functions = None
-        for name, described in spellings.methods().items():
-            if isinstance(described, tuple):
-                yield list(definition(name, *described))
+        for name, called in spellings.methods().items():
+            if isinstance(called, tuple):
+                yield list(definition(name, *called))
                 continue
             functions = functions or self.functions()
-            first, *rest = functions[described].parameters
+            first, *rest = functions[called].parameters
             parameters = [first._replace(name="self", type=None), *rest[rest[:1] == [sources.Parameter("/")] :]]
-            yield list(self.defined(functions[described]._replace(name=name, parameters=parameters)))
+            yield list(self.defined(functions[called]._replace(name=name, parameters=parameters)))
 
     def functions(self):
         """Return the functions of the package by name."""
-        found = {
-            one.name: one
-            for one in self.tables.described("operation_docs", "described", self.tables.operations.values())
-        }
+        found = {one.name: one for one in self.operations()}
         for path in sorted((self.package / "_ops").glob("*.py*")):
             found |= {one.name: one for one in sources.module(path).definitions if isinstance(one, sources.Function)}
-        rows = self.tables.reductions.values()
-        return found | {one.name: one for one in self.tables.described("reduction_docs", "described_reduction", rows)}
+        return found | {one.name: one for one in self.reductions()}
+
+    def operations(self):
+        """Return the functions of the rows of ops.h."""
+        return [self.tables.function(described(row)) for row in self.tables.operations.values()]
+
+    def reductions(self):
+        """Return the functions of the rows of rows.h."""
+        return [self.tables.function(described_reduction(row)) for row in self.tables.reductions.values()]
 
     def check_returns(self, function):
         """A documented function that returns something says what."""
@@ -203,9 +209,9 @@ class Stub:
         if self.name == "_core/types":
             yield from self.enumerations()
         if self.name == "_ops/elementwise":
-            functions = self.tables.described("operation_docs", "described", self.tables.operations.values())
+            functions = self.operations()
         elif self.name == "_ops/reduce":
-            functions = self.tables.described("reduction_docs", "described_reduction", self.tables.reductions.values())
+            functions = self.reductions()
         else:
             functions = []
         found = [each for each in self.module.definitions if self.public(each)] + functions

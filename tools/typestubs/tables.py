@@ -2,7 +2,6 @@
 """Rows of the tables of the engine, read from its headers: operations, reductions, dtypes, devices, flags."""
 
 import ast
-import importlib.util
 import re
 from functools import cached_property
 
@@ -43,15 +42,9 @@ class Tables:
         parts = re.search(rf"#define {word} \((.*)\)", text)[1].split(" | ")
         return [KINDS[part.removeprefix("DLT_")] for part in parts]
 
-    def described(self, file, function, rows, **options):
-        """Return the functions of a table, with the signatures and docstrings that the package makes from the rows."""
-        spec = importlib.util.spec_from_file_location(file, self.package / "_ops" / f"{file}.py")
-        loaded = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(loaded)
-        return [self._function(getattr(loaded, function)(row, **options)) for row in rows]
-
     @staticmethod
-    def _function(text):
+    def function(text):
+        """Return the function of a text that `described` or `described_reduction` made from a row."""
         signature, _, doc = text.partition("\n--\n")
         name, _, inside = signature.partition("(")
         inside = inside.removesuffix(")").replace("$self, /", "self")

@@ -103,9 +103,8 @@ inline const FunctionRow function_rows[] = {
 };
 inline constexpr int function_count = int(sizeof function_rows / sizeof *function_rows);
 
-// Adds the builtins to `module`. `texts` is a list of bytes, one per row: signature and docstring. The methods point into
-// it for as long as the process lives.
-inline int add_functions(PyObject* module, PyObject* texts, Element hook, Rounded rounded) {
+// Adds the builtins to `module`. `texts` has one for each row, signature and docstring, and lives as long as the process.
+inline int add_functions(PyObject* module, const char* const (&texts)[function_count], Element hook, Rounded rounded) {
   element_hook = hook;
   rounded_hook = rounded;
   word_out = PyUnicode_InternFromString("out");
@@ -114,13 +113,11 @@ inline int add_functions(PyObject* module, PyObject* texts, Element hook, Rounde
   word_decimals = PyUnicode_InternFromString("decimals");
   auto* methods = static_cast<PyMethodDef*>(PyMem_Calloc(function_count + 1, sizeof(PyMethodDef)));
   if (!word_out || !word_saturate || !word_launch || !word_decimals || !methods) return -1;
-  Py_INCREF(texts);
   for (int i = 0; i < function_count; i++) {
     methods[i].ml_name = function_rows[i].name;
     methods[i].ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function_rows[i].function));
     methods[i].ml_flags = METH_FASTCALL | METH_KEYWORDS;
-    methods[i].ml_doc = PyBytes_AsString(PyList_GetItem(texts, i));
-    if (!methods[i].ml_doc) return -1;
+    methods[i].ml_doc = texts[i];
   }
   return PyModule_AddFunctions(module, methods);
 }

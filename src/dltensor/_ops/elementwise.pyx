@@ -30,7 +30,6 @@ from .._core.tensor cimport Tensor, new_empty, new_tensor, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDLCUDA
 
 
-from .operation_docs import described
 cdef extern from "native/cpu/runtime/engine.h" namespace "dlt" nogil:
     ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
     cppclass ExactComparison:
@@ -59,7 +58,10 @@ cdef extern from "_ops/builtins.h" namespace "dlt":
     const FunctionRow function_rows[1]
     int function_count
     ctypedef object (*Rounded)(PyObject*, PyObject*, PyObject*)
-    int add_functions(object, object, Element, Rounded) except -1
+    int add_functions(object, const char* const*, Element, Rounded) except -1
+
+cdef extern from "builtin_texts.h" namespace "dlt":
+    const char* const operation_texts[1]
 
 cdef enum:
     # So many are fastest in one plain loop on one thread; more goes to run(), which shares and streams.
@@ -298,8 +300,8 @@ cdef object _rounded(PyObject* x, PyObject* decimals, PyObject* out):
 OPS = {}
 
 
-def _describe():
-    """Fill OPS from the compiled table; returns the text of each function."""
+def _read_rows():
+    """Fill OPS from the compiled table."""
     for i in range(function_count):
         # Not another string than the name in a caller's code: without a GIL, looking such a name up locks.
         name, op = sys.intern(function_rows[i].name.decode()), function_rows[i].op
@@ -308,11 +310,10 @@ def _describe():
                      "result": row.result_name.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
                      "doc": row.doc.decode(), "saturating": row.saturating >= 0,
                      "swapped": bool(function_rows[i].swapped)}
-    return [described(row).encode() for row in OPS.values()]
 
 
-_texts = _describe()
-add_functions(sys.modules[__name__], _texts, element, _rounded)
+_read_rows()
+add_functions(sys.modules[__name__], operation_texts, element, _rounded)
 operations.element = element
 # clip of the array API may have one bound or none: it is in _casts, on top of this row.
 __all__ = [name for name in OPS if name != "clip"]

@@ -26,7 +26,6 @@ from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, kDLCPU, kDL
 
 from .._core.types import as_dtype
 from .arguments import written
-from .reduction_docs import described_reduction
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     enum Overlap "dlt::Overlap":
@@ -47,6 +46,10 @@ cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     int reduction_result(int, int, bint)
     bint reduce_runs(int, int, const void*, int64_t, int64_t, double, void*)
 
+cdef extern from "builtin_texts.h" namespace "dlt":
+    const char* const reduction_texts[1]
+    const char* const reduction_method_texts[1]
+
 cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
     ctypedef struct ReduceArguments:
         PyObject* x
@@ -59,8 +62,8 @@ cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
         PyObject* initial
         PyObject* saturate
     ctypedef object (*ReduceHook)(int, ReduceArguments*)
-    int add_reductions(object, object, ReduceHook) except -1
-    int add_reduction_methods(object, object) except -1
+    int add_reductions(object, const char* const*, ReduceHook) except -1
+    int add_reduction_methods(object, const char* const*) except -1
     unsigned TAKES_DTYPE "DLT_TAKES_DTYPE"
     unsigned TAKES_SATURATE "DLT_TAKES_SATURATE"
     unsigned TAKES_WHERE "DLT_TAKES_WHERE"
@@ -592,6 +595,6 @@ def _read_rows():
 
 
 _read_rows()
-add_reductions(sys.modules[__name__], [described_reduction(row).encode() for row in REDUCTIONS.values()], reduce_any)
-add_reduction_methods(Tensor, [described_reduction(row, method=True).encode() for row in REDUCTIONS.values()])
+add_reductions(sys.modules[__name__], reduction_texts, reduce_any)
+add_reduction_methods(Tensor, reduction_method_texts)
 __all__ = list(REDUCTIONS)

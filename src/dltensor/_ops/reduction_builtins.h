@@ -111,24 +111,24 @@ DLT_REDUCTIONS(DLT_BUILTIN)
 
 using ReduceFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
-// One definition per row, and an empty one. `texts` is a list of bytes, one per row: signature and docstring; definitions and
-// texts live as long as the process.
-inline PyMethodDef* define_reductions(const ReduceFunction* functions, PyObject* texts) {
+// Signature and docstring of each row, which live as long as the process.
+using ReductionTexts = const char* const[reduction_count];
+
+// One definition per row, and an empty one, which live as long as the process.
+inline PyMethodDef* define_reductions(const ReduceFunction* functions, const ReductionTexts& texts) {
   auto* const methods = static_cast<PyMethodDef*>(PyMem_Calloc(reduction_count + 1, sizeof(PyMethodDef)));
   if (!methods) return PyErr_NoMemory(), nullptr;
-  Py_INCREF(texts);
   for (int i = 0; i < reduction_count; i++) {
     methods[i].ml_name = reduction_table[i].name;
     methods[i].ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(functions[i]));
     methods[i].ml_flags = METH_FASTCALL | METH_KEYWORDS;
-    methods[i].ml_doc = PyBytes_AsString(PyList_GetItem(texts, i));
-    if (!methods[i].ml_doc) return nullptr;
+    methods[i].ml_doc = texts[i];
   }
   return methods;
 }
 
 // Adds the builtins to `module`.
-inline int add_reductions(PyObject* module, PyObject* texts, ReduceHook hook) {
+inline int add_reductions(PyObject* module, const ReductionTexts& texts, ReduceHook hook) {
 #define DLT_BUILTIN(name, ...) py_reduce_##name,
   static const ReduceFunction functions[] = {DLT_REDUCTIONS(DLT_BUILTIN)};
 #undef DLT_BUILTIN
@@ -143,7 +143,7 @@ inline int add_reductions(PyObject* module, PyObject* texts, ReduceHook hook) {
 
 // Adds the methods to the extension type Tensor, which is not yet used by others: all rows but count_nonzero, as NumPy's
 // arrays have no such method.
-inline int add_reduction_methods(PyObject* tensor_type, PyObject* texts) {
+inline int add_reduction_methods(PyObject* tensor_type, const ReductionTexts& texts) {
 #define DLT_BUILTIN(name, ...) py_method_##name,
   static const ReduceFunction functions[] = {DLT_REDUCTIONS(DLT_BUILTIN)};
 #undef DLT_BUILTIN
