@@ -105,6 +105,7 @@ def random(dl):
     generator = dl.random.Generator(1)
     for name in ("float32", "float64"):
         generator.random((1000,), dtype=name, device="cuda")
+        dl.arange(1000, dtype=name, device="cuda")
         generator.normal(0.0, 1.0, (1000,), dtype=name, device="cuda")
 
 

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from .indexing cimport Place, checked_index, stepped
 from .interop.numpy cimport make_numpy
-from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE,
+from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE,
                       UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
                       numel, store_scalar, type_float64, type_table, type_uint8)
@@ -19,7 +19,6 @@ from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BIT
                      dtype_of, is_handle, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
 
 cdef extern from "native/cpu/random/arange.h" namespace "dlt" nogil:
-    bint fill_steps(void*, int64_t, DLDataType, bint, const Steps&)
     ctypedef struct Ramp:
         int64_t first_high, step_high
         uint64_t first_low, step_low, rest, steps
@@ -298,17 +297,6 @@ def element_bytes(Tensor t, *index):
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         return None
     return (<char*>t.impl.dl.data + at * width)[:width]
-
-
-cdef int write_steps(Tensor t, const Steps* steps) except -1:
-    """Write ``first + i * step`` to element ``i`` of a new host tensor of a dtype with conversion."""
-    cdef int64_t size = numel(t.impl.dl.ndim, t.impl.dl.shape)
-    if size * t.impl.dl.dtype.bits > KEEP_GIL_BYTES * 8:
-        with nogil:
-            fill_steps(t.impl.dl.data, size, t.impl.dl.dtype, False, steps[0])
-    else:
-        fill_steps(t.impl.dl.data, size, t.impl.dl.dtype, False, steps[0])
-    return 0
 
 
 cdef enum:

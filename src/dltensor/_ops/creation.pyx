@@ -8,13 +8,15 @@ from libc.string cimport memcpy, memset
 from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
 from .._core.default_dtype cimport default_real
 from .._core.indexing cimport Place, integer_of
-from .._core.native cimport (COMPLEX, SIGNED, UNSIGNED, computed_types, find_type, is_contiguous, numel, type_float32,
-                             type_int64, type_table)
+from .._core.native cimport (SIGNED, UNSIGNED, computed_types, find_type, is_contiguous, numel, type_float32,
+                             type_float64, type_int64, type_table)
 from .._core.scalars cimport plain_number, store_element
 from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
 from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU, read_device, read_dtype
-from .._core.views cimport Steps, write_steps
+from .arguments cimport read_owned
+from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Status, StepForm, Steps, engine_at,
+                      finish, release_gil)
 
 from math import ceil, floor, isfinite
 
@@ -326,6 +328,7 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
     """
     cdef DLDataType value
     cdef Tensor result
+    cdef Steps steps
     cdef bint whole
     if stop is None:
         start, stop = 0, start
@@ -343,10 +346,14 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
         raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}")
     size = -((start - stop) // step) if whole else _count(start, stop, step)
     value = type_table[type_int64 if whole else default_real()].dtype if dtype is None else read_dtype(dtype, "arange")
-    result = empty_for("arange", size if size > 0 else 0, dtype_of(value))
-    if size > 0:
-        _write_range(result, start, step, size - 1, whole)
-    return result if device is None else on_device(result, device, "arange")
+    known = size > 0 and _read_steps(start, step, size - 1, whole, value, &steps)
+    there = known and device is not None and _are_made_there(steps, value)
+    result = empty_for("arange", size if size > 0 else 0, dtype_of(value), device if there else None)
+    if known:
+        _write_steps(result, &steps)
+    elif size > 0:
+        _write_exact_range(result, start, step, size - 1, whole)
+    return result if there or device is None else on_device(result, device, "arange")
 
 
 cdef Tensor _small_range(object start, object stop, object step):
@@ -365,8 +372,8 @@ cdef Tensor _small_range(object start, object stop, object step):
         size = (last - first + each - (1 if each > 0 else -1)) // each
     result = empty_for("arange", size, _int64)
     if size > 0:
-        steps.kind, steps.first, steps.step = SIGNED, <uint64_t>first, <uint64_t>each
-        write_steps(result, &steps)
+        steps.form, steps.first, steps.step = StepForm.signed_integer, <uint64_t>first, <uint64_t>each
+        _write_steps(result, &steps)
     return result
 
 
@@ -391,38 +398,63 @@ cdef object _count(object start, object stop, object step):
         return ceil((_exact(stop) - _exact(start)) / _exact(step))
 
 
-cdef int _write_range(Tensor result, object start, object step, object last, bint whole) except -1:
-    """Write ``start + i * step`` to a new tensor, as integers or as floats do; `last` is the largest ``i``."""
-    cdef Steps steps
+cdef bint _read_steps(object start, object step, object last, bint whole, DLDataType dtype, Steps* out) except -1:
+    """Read ``start + i * step`` for `i` up to `last`, as integers or as floats; False where neither holds them."""
     cdef char element[32]
-    cdef DLDataType dtype = result.impl.dl.dtype
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     store_element(element, start, dtype, "arange")
     if whole:
         stop = start + step * last
         store_element(element, stop, dtype, "arange")
         low, high = (start, stop) if step > 0 else (stop, start)
-        if low >= -_HALF and high < _HALF or low >= 0 and high < 2 * _HALF:
-            steps.kind = SIGNED if low < 0 else UNSIGNED
-            steps.first, steps.step = start & _LOW, step & _LOW
-            return write_steps(result, &steps)
-        first = start
-    else:
-        try:
-            travel = step * last + 0.0
-        except OverflowError:
-            travel = None
-        if travel is not None and isfinite(travel):
-            store_element(element, start + step * last, dtype, "arange")
-            steps.kind = COMPLEX
-            steps.re, steps.step_re, steps.im, steps.step_im = start, step, 0, 0
-            return write_steps(result, &steps)
-        first = _exact(start)
-        stop = first + _exact(step) * last
-        store_element(element, float(stop), dtype, "arange")
+        if not (low >= -_HALF and high < _HALF or low >= 0 and high < 2 * _HALF):
+            return False
+        out.form = StepForm.signed_integer if low < 0 else StepForm.unsigned_integer
+        out.first, out.step = start & _LOW, step & _LOW
+        return True
+    try:
+        if not isfinite(step * last + 0.0):
+            return False
+    except OverflowError:
+        return False
+    store_element(element, start + step * last, dtype, "arange")
+    out.form = StepForm.complex
+    out.re, out.step_re, out.im, out.step_im = start, step, 0, 0
+    return True
+
+
+cdef bint _are_made_there(const Steps& steps, DLDataType dtype) noexcept:
+    """Test whether devices make numbers at equal steps of a dtype; see EngineTable."""
+    cdef int row = find_type(dtype)
+    if row == type_float32 or row == type_float64:
+        return True
+    return (steps.form != StepForm.complex and row >= 0 and dtype.bits >= 8 and
+            (type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED))
+
+
+cdef int _write_steps(Tensor result, const Steps* steps) except -1:
+    """Write numbers at equal steps to a new tensor of a dtype with conversion."""
+    cdef LaunchContext launch
+    cdef EngineOperand out
+    cdef Status status
+    cdef const EngineTable* engine = engine_at(result.impl.dl.device, &launch, "arange")
+    cdef PyThreadState* state
+    read_owned(result, &out)
+    state = release_gil(launch, numel(result.impl.dl.ndim, result.impl.dl.shape) * result.impl.dl.dtype.bits // 8)
+    status = engine.steps(steps[0], out, launch)
+    return finish(state, status, launch, "arange")
+
+
+cdef int _write_exact_range(Tensor result, object start, object step, object last, bint whole) except -1:
+    """Write ``start + i * step`` to a new tensor on the host, from exact numbers."""
+    cdef char element[32]
+    first = start if whole else _exact(start)
+    stop = first + (step if whole else _exact(step)) * last
+    if not whole:
+        store_element(element, float(stop), result.impl.dl.dtype, "arange")
     if last == 0:
         stop, last = first, 1
-    if dtype_of(dtype).name.startswith("complex"):
+    if result.dtype.name.startswith("complex"):
         write_spaced(result, (first, 0), (stop, 0), last, "arange")
     else:
         write_spaced(result, first, stop, last, "arange")
@@ -567,7 +599,7 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
     if value.bits < 8 and value.lanes == 1:  # a diagonal of packed elements is no view
         packed = eye(rows, columns, k=k, dtype="int8").astype(dtype_of(value))
         return packed if device is None else on_device(packed, device, "eye")
-    result = zeros_for("eye", (rows, columns), dtype_of(value))
+    result = zeros_for("eye", (rows, columns), dtype_of(value), device)
     row, column = -min(max(k, -result.impl.dl.shape[0]), 0), max(min(k, result.impl.dl.shape[1]), 0)
     length = min(result.impl.dl.shape[0] - row, result.impl.dl.shape[1] - column)
     if length > 0:
@@ -576,7 +608,7 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):
         diagonal.shape[0], diagonal.strides[0] = length, result.impl.dl.strides[0] + 1
         ones_ = view_of(result, &diagonal)
         assign_scalar(ones_, 1, "eye")
-    return result if device is None else on_device(result, device, "eye")
+    return result
 
 
 def meshgrid(*arrays, indexing="xy", sparse=False):

@@ -63,6 +63,20 @@ cdef extern from "native/cpu/linalg/batch.h" namespace "dlt" nogil:
         bint waits
         unsigned char* info
 
+cdef extern from "native/ops/random/steps.h" namespace "dlt" nogil:
+    enum class StepForm "dlt::StepForm"(int):
+        signed_integer
+        unsigned_integer
+        complex
+    cppclass Steps:
+        StepForm form
+        uint64_t first
+        uint64_t step
+        double re
+        double step_re
+        double im
+        double step_im
+
 cdef extern from "native/cuda/linalg/fft.h" namespace "dlt::cuda" nogil:
     cppclass FourierCall:
         int rank
@@ -137,6 +151,7 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
                            const EngineOperand*, const LaunchContext&) noexcept
         Status (*dequantize)(const EngineOperand&, const EngineOperand*, const EngineOperand*, int,
                              const EngineOperand&, const LaunchContext&) noexcept
+        Status (*steps)(const Steps&, const EngineOperand&, const LaunchContext&) noexcept
     const EngineTable cpu_engine
 
 cdef extern from "Python.h" nogil:

@@ -357,9 +357,9 @@ bool record_result(const DLTensor& t, const Block* block) noexcept {
   return true;
 }
 
-const EngineTable recording_engine = {
-    element,     real,        cast,        choose,      fill,        refuse_call, reduce,
-    refuse_call, refuse_call, refuse_call, refuse_call, refuse_call, refuse_call, 65536,
-    refuse_call, refuse_call, refuse_call, refuse_call, nullptr,     nullptr};  // quantize and dequantize are composed of the others
+const EngineTable recording_engine = {element,     real,        cast,        choose,      fill,        refuse_call,
+                                      reduce,      refuse_call, refuse_call, refuse_call, refuse_call, refuse_call,
+                                      refuse_call, 65536,       refuse_call, refuse_call, refuse_call, refuse_call,
+                                      nullptr,     nullptr,     nullptr};  // quantize and dequantize are composed of the others
 
 }  // namespace dlt

@@ -8,10 +8,12 @@
 
 #include "native/ops/reduce/exact_sums.h"
 #include "native/ops/integers.h"
+#include "native/ops/random/steps.h"
 #include "native/cpu/runtime/dtype.h"
 #include "native/cpu/copy/scalar.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
+#include "native/layout/layout.h"
 
 namespace dlt {
 namespace {
@@ -166,22 +168,25 @@ void store_floats(const StepsJob& job, int64_t from, int64_t to) {
 
 void store_any(const StepsJob& job, int64_t from, int64_t to) {
   const Steps& s = job.steps;
+  const Kind kind = s.form == StepForm::complex          ? Kind::complex
+                    : s.form == StepForm::signed_integer ? Kind::signed_integer
+                                                         : Kind::unsigned_integer;
   for (int64_t i = from; i < to; ++i) {
     const uint64_t x = s.first + uint64_t(i) * s.step;
     const double n = double(i);
-    store_scalar(job.base, i, job.dtype, job.padded, {s.kind, int64_t(x), x, s.re + n * s.step_re, s.im + n * s.step_im},
+    store_scalar(job.base, i, job.dtype, job.padded, {kind, int64_t(x), x, s.re + n * s.step_re, s.im + n * s.step_im},
                  Rounding::truncate, false);
   }
 }
 
 void store_steps(const StepsJob& job, int64_t from, int64_t to) {
-  const Kind kind = job.steps.kind;
-  if (kind == Kind::complex) {
+  const StepForm form = job.steps.form;
+  if (form == StepForm::complex) {
     if (job.type == type_float64) return store_floats<double>(job, from, to);
     if (job.type == type_float32) return store_floats<float>(job, from, to);
     return store_any(job, from, to);
   }
-  const bool is_signed = kind == Kind::signed_integer;
+  const bool is_signed = form == StepForm::signed_integer;
   switch (job.type) {
     case type_int8:
     case type_uint8: return store_integers<uint8_t>(job, from, to);
@@ -336,11 +341,12 @@ void in_chunks(const Job& job, void (*store)(const Job& job, int64_t from, int64
 
 }  // namespace
 
-bool fill_steps(void* base, int64_t count, DLDataType dtype, bool padded, const Steps& steps) {
-  const StepsJob job{static_cast<char*>(base), count, dtype, find_type(dtype), padded, steps};
-  if (job.type < 0) return false;
-  in_chunks(job, store_steps);
-  return true;
+Status cpu::fill_steps(const Steps& steps, const EngineOperand& out, const LaunchContext&) noexcept {
+  const DLTensor& tensor = *out.tensor;
+  in_chunks(StepsJob{static_cast<char*>(tensor.data) + tensor.byte_offset, numel(tensor.ndim, tensor.shape), tensor.dtype,
+                     find_type(tensor.dtype), out.padded, steps},
+            store_steps);
+  return success;
 }
 
 bool fill_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {

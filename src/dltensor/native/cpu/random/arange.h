@@ -6,6 +6,7 @@
 
 #include "dltensor/dlpack.h"
 #include "native/cpu/runtime/dtype.h"
+#include "native/cpu/runtime/engine_table.h"
 #include "native/export.h"
 
 namespace dlt {
@@ -24,16 +25,9 @@ struct Ramp {
 // 2^fraction and, in float64, normal. False for complex dtypes and for dtypes without a row in dtypes.h.
 DLT_API bool fill_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp);
 
-// Number i is first + i * step. Integers are computed modulo 2^64 and read as `kind` says, signed or unsigned; for
-// Kind::complex, both parts are numbers in double precision, rounded after the product and after the sum.
-struct Steps {
-  Kind kind;
-  uint64_t first, step;
-  double re, step_re, im, step_im;
-};
-
-// Writes numbers 0 to count - 1 to the elements from `base` on, converted as store_scalar() does. False for dtypes without a
-// row in dtypes.h.
-DLT_API bool fill_steps(void* base, int64_t count, DLDataType dtype, bool padded, const Steps& steps);
+namespace cpu {
+// See the slot `steps` of EngineTable: converted as store_scalar() does, to a dtype with a row in dtypes.h.
+Status fill_steps(const Steps& steps, const EngineOperand& out, const LaunchContext& launch) noexcept;
+}  // namespace cpu
 
 }  // namespace dlt

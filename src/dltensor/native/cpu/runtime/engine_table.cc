@@ -4,6 +4,7 @@
 
 #include "native/cpu/index/mask.h"
 #include "native/cpu/quantize/quantize.h"
+#include "native/cpu/random/arange.h"
 #include "native/cpu/random/random.h"
 #include "native/cpu/scan/scan.h"
 #include "native/cpu/sort/search.h"
@@ -14,7 +15,7 @@ namespace dlt {
 const EngineTable cpu_engine = {
     cpu::element, cpu::real, cpu::cast,   cpu::choose,  cpu::fill,      cpu::gemm,           cpu::reduce,
     cpu::scan,    cpu::sort, cpu::gather, cpu::scatter, cpu::pack_mask, cpu::mask_positions, mask_chunk,
-    cpu::factor,  cpu::draw, cpu::search, cpu::tally,   cpu::quantize,  cpu::dequantize,
+    cpu::factor,  cpu::draw, cpu::search, cpu::tally,   cpu::quantize,  cpu::dequantize,     cpu::fill_steps,
 };
 
 }  // namespace dlt

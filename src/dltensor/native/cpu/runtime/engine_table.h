@@ -27,6 +27,7 @@ enum class Scan : int32_t;
 enum Distribution : int;
 struct Draw;
 struct QuantizeCall;
+struct Steps;
 namespace cuda {
 struct Stream;
 struct Launch;
@@ -137,6 +138,9 @@ struct EngineTable {
   // `zero` (null: none) and the scales, of float32 and at most four together, have a number for each block. Null as above.
   Status (*dequantize)(const EngineOperand& values, const EngineOperand* zero, const EngineOperand* scales, int count,
                        const EngineOperand& out, const LaunchContext& launch) noexcept;
+  // Number i to element i of `out`, in C order; see native/ops/random/steps.h. On devices integers become integers, float32 or
+  // float64, and real numbers float32 or float64; on the CPU all become all, truncated where they must be.
+  Status (*steps)(const Steps& steps, const EngineOperand& out, const LaunchContext& launch) noexcept;
 };
 DLT_API extern const EngineTable cpu_engine;
 

@@ -90,7 +90,7 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 }
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask, index, sort, search, select, matrices, quantize };
+enum class Family : uint64_t { counts, mask, index, sort, search, select, matrices, quantize, steps };
 inline KernelKey family_key(Family family, uint64_t number) noexcept {
   KernelKey key;
   key.add(3, 2);

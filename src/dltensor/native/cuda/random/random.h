@@ -11,4 +11,7 @@ namespace dlt::cuda {
 DLT_API Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
                     const Operand& out, const LaunchContext& context) noexcept;
 
+// Numbers at equal steps to a tensor in C order: integers, or real numbers as float32 or float64.
+DLT_API Status fill_steps(const Steps& steps, const Operand& out, const LaunchContext& context) noexcept;
+
 }  // namespace dlt::cuda

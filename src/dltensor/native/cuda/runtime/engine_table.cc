@@ -14,7 +14,7 @@ static_assert(sizeof(Launch) <= sizeof(LaunchContext::settings) && alignof(Launc
 const EngineTable cuda_engine = {
     element, real,       cast,         choose,  fill,      gemm,           reduce,
     scan,    sort_along, gather,       scatter, pack_mask, mask_positions, kernels::mask_tile,
-    factor,  draw,       searchsorted, tally,   quantize,  dequantize,
+    factor,  draw,       searchsorted, tally,   quantize,  dequantize,     fill_steps,
 };
 
 }  // namespace dlt::cuda
