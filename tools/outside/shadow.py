@@ -150,5 +150,6 @@ def pytest_runtest_makereport(item, call):
         report.outcome, report.longrepr = "failed", "; ".join(dict.fromkeys(differences))
         differences.clear()
     elif report.failed:
-        report.outcome, report.longrepr = "skipped", (str(item.path), 0, "fails without a difference")
+        message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
+        report.outcome, report.longrepr = "skipped", (str(item.path), 0, f"fails without a difference: {message}")
     return report
