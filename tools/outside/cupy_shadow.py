@@ -88,6 +88,7 @@ class Random(types.ModuleType):
 def pytest_configure(config):
     sys.meta_path.insert(0, Finder())
     sys.modules["cupy"] = Cupy(numpy, dl, namespaces.Shadowed)
-    for name in ("fft", "linalg"):  # an import of them by a test gives no empty module
-        sys.modules[f"cupy.{name}"] = getattr(sys.modules["cupy"], name)
+    for name in ("fft", "linalg"):  # an import of them by a test gives no empty module, and one of their parts does
+        part = sys.modules[f"cupy.{name}"] = getattr(sys.modules["cupy"], name)
+        part.__name__, part.__path__ = f"cupy.{name}", ()
     sys.modules["cupy"].random = sys.modules["cupy.random"] = Random()
