@@ -268,3 +268,18 @@ def test_densities_of_equal_bins_are_of_the_edges_that_are_returned(dtype):
 def test_densities_between_false_and_true():
     density, edges = dl.histogram([True, False, True], [False, True], density=True)
     assert (density.tolist(), edges.tolist()) == ([1.0], [False, True])
+
+
+def test_edges_with_nan_before_a_number_do_not_ascend():
+    x = [0.5, 1.5, dl.nan]
+    for edges in ([dl.nan, 0.0, 1.0], [0.0, dl.nan, 1.0]):
+        for call in (dl.histogram, dl.histogram_bin_edges):
+            with pytest.raises(ValueError, match="bins must ascend"):
+                call(x, edges)
+        with pytest.raises(ValueError, match="bins must ascend or descend"):
+            dl.digitize(x, [*edges, 0.5])
+    assert dl.histogram(x, [0.0, 1.0, dl.nan])[0].tolist() == [1, 1]
+    for edges in ([0.0, 1.0, dl.nan, dl.nan], [dl.nan, dl.nan, 1.0, 0.0], [1.0], [2, 1]):
+        for right in (False, True):
+            assert dl.digitize(x, edges, right).tolist() == np.digitize(x, edges, right).tolist()
+    assert dl.digitize(x, [dl.nan, dl.nan]).tolist() == [0, 0, 2]

@@ -28,6 +28,7 @@ from .elementwise import (
     subtract,
 )
 from .manipulation import broadcast_to, moveaxis, reshape, squeeze, stack
+from .order import ascends
 from .reduce import dtype_of_statistic, rounded_sum
 from .scan import cumulative_sum
 from .search import bincount, count_between, searchsorted
@@ -306,7 +307,7 @@ def _edges(x, bins, limits, func):
     edges = edges.to(x.device) if isinstance(bins, (list, tuple)) else edges
     if edges.ndim != 1 or edges.size < 2:
         raise ValueError(f"{func}: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
-    if reduce.any(less(edges[1:], edges[:-1])).item():
+    if not ascends(edges):
         raise ValueError(f"{func}: bins must ascend; sort() them")
     return edges
 
