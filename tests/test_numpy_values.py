@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of values beyond the array API give what NumPy gives: percentiles, sets, curves, windows and others."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy_twins import HERE, IN_NUMPY, same
@@ -295,3 +297,31 @@ def test_elements_that_are_nan_have_no_weight_and_a_line_of_them_is_nan():
     found = dl.nanquantile(x, [0.0, 0.5, 1.0], 1, weights=np.array([9, 1, 2], np.uint64), method="inverted_cdf")
     assert found[:, 0].tolist() == [1.0, 1.0, 5.0]
     assert bool(dl.all(dl.isnan(found[:, 1])))
+
+
+def nearest_multiples(elements, period, discont):
+    """The elements of `unwrap` as integers without limits."""
+    result, added = elements[:1], 0
+    for before, after in itertools.pairwise(elements):
+        step = after - before
+        turned = (step + period // 2) % period - period // 2
+        if 2 * turned == -period and step > 0:
+            turned = -turned
+        added += 0 if abs(step) < discont else turned - step
+        result.append(after + added)
+    return result
+
+
+@pytest.mark.parametrize("discont", [None, 6.5, 100])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_unwrap_of_integers_takes_steps_beyond_their_dtype(dtype, discont):
+    limits = np.iinfo(dtype)
+    modulus = int(limits.max) - int(limits.min) + 1
+    ends = np.array([limits.max, limits.min, 3, 1, limits.min, limits.max, limits.max // 2 + 2, 0, 5], dtype)
+    assert dl.unwrap(np.array([3, 0], dtype), period=5).tolist() == [3, 5]
+    for period in (1, 2, 3, 4, 5, 100, 127):
+        wanted = nearest_multiples(ends.tolist(), period, discont or 0)
+        wanted = [(x - int(limits.min)) % modulus + int(limits.min) for x in wanted]
+        result = dl.unwrap(ends, discont, period=period)
+        assert (result.tolist(), result.dtype.name) == (wanted, dtype)
+        assert dl.unwrap(ends, discont, period=np.int64(period)).tolist() == wanted

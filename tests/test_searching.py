@@ -235,3 +235,51 @@ def test_histogram_of_unequal_and_of_degenerate_edges():
     x = np.array([0.0, 1e-9, 0.5, 1.0, 2.0, 3.0])
     for edges in ([0.0, 1e-9, 3.0], [0.0, 0.0, 3.0], [1.0, 1.0], [-np.inf, 0.5, np.inf], [0.0, 5e-324]):
         assert np.array_equal(dl.histogram(x, bins=np.array(edges))[0].numpy(), np.histogram(x, np.array(edges))[0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float16", "float32", "float64"])
+def test_densities_divide_by_widths_beyond_the_dtype_of_the_edges(dtype):
+    limits = (np.iinfo if "int" in dtype else np.finfo)(dtype)
+    least, greatest = limits.min, limits.max
+    edges = np.array([least, 1, 3, greatest], dtype)
+    x = np.array([1, 2, 1, greatest], dtype)
+    widths = [above - below for below, above in itertools.pairwise(Fraction(edge.item()) for edge in edges)]
+    wanted = [float(count / width / 4) for count, width in zip([0, 3, 1], widths, strict=True)]
+    assert dl.histogram(x, edges, density=True)[0].tolist() == pytest.approx(wanted, rel=1e-15)
+    assert dl.histogramdd(x[:, None], [edges], density=True)[0].tolist() == pytest.approx(wanted, rel=1e-15)
+    plane = dl.histogram2d(x, x, [edges, edges], density=True)[0]
+    wanted = [[0, 0, 0], [0, 3 / 4 / 4, 0], [0, 0, float(1 / widths[2] / widths[2] / 4)]]
+    np.testing.assert_allclose(plane.numpy(), wanted, rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_densities_of_equal_bins_are_of_the_edges_that_are_returned(dtype):
+    x = dl.asarray(np.random.default_rng(5).uniform(0, 100, (200, 2)), dtype=dtype)
+    density, edges = dl.histogram(x[:, 0], 7, density=True)
+    assert edges.dtype.name == dtype
+    widths = np.diff(edges.astype("float64").numpy())
+    np.testing.assert_allclose(density.numpy() * widths, dl.histogram(x[:, 0], 7)[0].numpy() / 200, rtol=1e-15)
+    density, edges = dl.histogramdd(x, (7, 3), density=True)
+    first, second = (np.diff(border.astype("float64").numpy()) for border in edges)
+    counts = dl.histogramdd(x, (7, 3))[0].numpy()
+    np.testing.assert_allclose(density.numpy() * first[:, None] * second, counts / 200, rtol=1e-15)
+
+
+def test_densities_between_false_and_true():
+    density, edges = dl.histogram([True, False, True], [False, True], density=True)
+    assert (density.tolist(), edges.tolist()) == ([1.0], [False, True])
+
+
+def test_edges_with_nan_before_a_number_do_not_ascend():
+    x = [0.5, 1.5, dl.nan]
+    for edges in ([dl.nan, 0.0, 1.0], [0.0, dl.nan, 1.0]):
+        for call in (dl.histogram, dl.histogram_bin_edges):
+            with pytest.raises(ValueError, match="bins must ascend"):
+                call(x, edges)
+        with pytest.raises(ValueError, match="bins must ascend or descend"):
+            dl.digitize(x, [*edges, 0.5])
+    assert dl.histogram(x, [0.0, 1.0, dl.nan])[0].tolist() == [1, 1]
+    for edges in ([0.0, 1.0, dl.nan, dl.nan], [dl.nan, dl.nan, 1.0, 0.0], [1.0], [2, 1]):
+        for right in (False, True):
+            assert dl.digitize(x, edges, right).tolist() == np.digitize(x, edges, right).tolist()
+    assert dl.digitize(x, [dl.nan, dl.nan]).tolist() == [0, 0, 2]

@@ -27,7 +27,7 @@ frexp(x) ldexp(x,i) logaddexp2(x,1.0) real_if_close(x+0j) unwrap(x) ediff1d(x,9.
 histogram2d(x[0],x[1],2) histogramdd(x,2,density=True) block_diag(x,x) compress(x[:,0]>0,x,0) extract(x>0,x)
 choose(i%2,(x,-x)) piecewise(x,[x>0],[abs,1]) apply_along_axis(dl.sum,1,x) flatten(x) unflatten(x,1,(3,1)) aminmax(x)
 std_mean(x) scatter(x,1,i[:,:1]%3,x) scatter_add(x,1,i[:,:1]%3,x) index_add(x,0,[0,0],x) addmm(x,x[:,:2],x[:,:3])
-leaky_relu(x) elu(x) silu(x) logsigmoid(x) divmod(x,2) cartesian_prod(x[0],x[1])
+leaky_relu(x) elu(x) silu(x) logsigmoid(x) divmod(x,2) cartesian_prod(x[0],x[1]) unwrap(i,period=3)
 linear(x,x,x[0,:2]) layer_norm(x,3,x[0]) normalize(x) embedding(i[:,1:]%2,x) cosine_similarity(x,x) mse_loss(x,x[0])
 scaled_dot_product_attention(x,x,x) scaled_dot_product_attention(x,x,x,x[:,:2]>0) cross_entropy(x,[0,2]) cdist(x,x)
 dist(x,x[0]) bucketize(x,dl.sort(x[0])) narrow(x,1,0,2) complex(x,x) polar(x,x) view_as_real(x+0j) histc(x,3)

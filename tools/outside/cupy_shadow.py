@@ -8,6 +8,7 @@ our function of the same name (``shadow.py``). Modules of CuPy's that need a GPU
 import importlib
 import importlib.abc
 import importlib.machinery
+import math
 import os
 import sys
 import types
@@ -21,6 +22,8 @@ import dltensor as dl
 
 ROOT = Path(os.environ["PYTHONPATH"].split(os.pathsep)[0])
 OWN = ("cupy.testing", "cupy.exceptions")
+# What files of tests call while they are imported, and functions that make their arguments.
+KNOWN = {"cupy.cuda.runtime.is_hip": False, "cupy._core.internal.prod": math.prod}
 
 
 class Empty(types.ModuleType):
@@ -33,7 +36,9 @@ class Empty(types.ModuleType):
             raise AttributeError(name)
         if name.endswith("Warning"):  # pytest reads the filters of tests, and needs a class
             return UserWarning
-        return mock.MagicMock(name=f"{self.__name__}.{name}")
+        path = f"{self.__name__}.{name}"
+        known = {key.removeprefix(f"{path}."): value for key, value in KNOWN.items() if key.startswith(f"{path}.")}
+        return KNOWN.get(path, mock.MagicMock(name=path, **known))
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -66,6 +71,24 @@ class Cupy(namespaces.Namespace):
         return importlib.import_module(f"cupy.{name}")
 
 
+class Random(types.ModuleType):
+    """NumPy's random numbers, with the states that CuPy's tests keep."""
+
+    def __init__(self):
+        super().__init__("cupy.random")
+        self.reset_states()
+
+    def reset_states(self):
+        self._generator = types.SimpleNamespace(_random_states={})
+
+    def __getattr__(self, name):
+        return getattr(numpy.random, name)
+
+
 def pytest_configure(config):
     sys.meta_path.insert(0, Finder())
     sys.modules["cupy"] = Cupy(numpy, dl, namespaces.Shadowed)
+    for name in ("fft", "linalg"):  # an import of them by a test gives no empty module, and one of their parts does
+        part = sys.modules[f"cupy.{name}"] = getattr(sys.modules["cupy"], name)
+        part.__name__, part.__path__ = f"cupy.{name}", ()
+    sys.modules["cupy"].random = sys.modules["cupy.random"] = Random()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interpolation, integrals, derivatives and convolutions of sampled values, as in NumPy: composed. No loops here."""
 
+from numbers import Integral
+
 from .._core.convert import asarray, asarrays
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of, integer_of
@@ -11,7 +13,6 @@ from .contractions import vecdot
 from .creation import zeros
 from .dtypes import isdtype
 from .manipulation import broadcast_to, concat, flip, moveaxis, reshape
-from .nan_reductions import diff
 from .numbers import floats_of, real_of
 from .padding import sliding_window_view
 from .promotion import result_type
@@ -283,6 +284,31 @@ def correlate(a, /, v, mode="valid"):
     return _products(a, v, mode, "correlate")
 
 
+def _turns(before, after, period, discont):
+    """Return the multiples of a period that are added to the steps between floats."""
+    steps, half = ops.subtract(after, before), period / 2
+    turned = ops.subtract(ops.remainder(ops.add(steps, half), period), half)
+    turned = where(ops.logical_and(ops.equal(turned, -half), ops.greater(steps, 0)), half, turned)
+    return where(ops.less(ops.abs(steps), half if discont is None else discont), 0, ops.subtract(turned, steps))
+
+
+def _integer_turns(before, after, period, discont):
+    """Return the multiples of a period that are added to the steps between integers, in their dtype.
+
+    The distance of two integers is a uint64, since their difference can be beyond their dtype.
+    """
+    dtype, period = before.dtype, abs(int(period))
+    rises = ops.less(before, after)
+    steps = ops.subtract(*(astype(x, "uint64" if dtype.name == "uint64" else "int64") for x in (after, before)))
+    distance = astype(where(rises, steps, ops.negative(steps)), "uint64")
+    turns = ops.floor_divide(distance, period)
+    turns = ops.add(turns, ops.greater(ops.remainder(distance, period), period // 2))
+    if discont is not None:
+        turns = where(ops.less(distance, discont), 0, turns)
+    change = ops.multiply(astype(turns, dtype), period)
+    return where(rises, ops.negative(change), change)
+
+
 def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
     """Add multiples of a period to elements, so that neighbours differ by at most half of it.
 
@@ -314,18 +340,13 @@ def unwrap(x, /, discont=None, axis=-1, *, period=6.283185307179586):
     [0, 1, 2, 3, 4]
     """
     x = reduce.computable(x, "unwrap")
-    is_integer = isinstance(period, int) and isdtype(x.dtype, "integral")
+    is_integer = isinstance(period, Integral) and isdtype(x.dtype, "integral")
     x = x if is_integer else real_of(x, "unwrap")
     axis = axis_of(axis, x.ndim, "unwrap")
-    steps = diff(x, axis=axis)
-    half = period // 2 if is_integer else period / 2
-    turned = ops.subtract(ops.remainder(ops.add(steps, half), period), half)
-    if not is_integer or period % 2 == 0:
-        turned = where(ops.logical_and(ops.equal(turned, -half), ops.greater(steps, 0)), half, turned)
-    change = where(ops.less(ops.abs(steps), period / 2 if discont is None else discont), 0, ops.subtract(turned, steps))
+    before, later = ((*(slice(None),) * axis, part) for part in (slice(None, -1), slice(1, None)))
+    turns = _integer_turns if is_integer else _turns
     result = x.copy()
-    later = (*(slice(None),) * axis, slice(1, None))
-    result[later] = ops.add(x[later], cumsum(change, axis, dtype=x.dtype))
+    result[later] = ops.add(x[later], cumsum(turns(x[before], x[later], period, discont), axis, dtype=x.dtype))
     return result
 
 

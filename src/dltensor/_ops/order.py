@@ -281,6 +281,15 @@ def _checked_places(x, kth, axis, kind, func):
     return x
 
 
+def ascends(edges):
+    """Test whether edges of bins ascend, with NaN as the greatest number, as in sorts."""
+    below, above = edges[:-1], edges[1:]
+    falls = ops.less(above, below)
+    if isdtype(edges.dtype, "real floating"):
+        falls = ops.logical_or(falls, ops.logical_and(ops.isnan(below), ops.logical_not(ops.isnan(above))))
+    return not bool(reduce.any(falls))
+
+
 def digitize(x, /, bins, right=False):
     """Return the number of the bin of each element.
 
@@ -317,8 +326,8 @@ def digitize(x, /, bins, right=False):
     if bins.ndim != 1:
         raise ValueError(f"digitize: bins must have one dimension, got shape {bins.shape}")
     side = "left" if right else "right"
-    if not bool(reduce.any(ops.less(bins[1:], bins[:-1]))):
+    if ascends(bins):
         return searchsorted(bins, x, side)
-    if bool(reduce.any(ops.greater(bins[1:], bins[:-1]))):
+    if not ascends(flip(bins)):
         raise ValueError("digitize: bins must ascend or descend; sort() them")
     return ops.subtract(bins.size, searchsorted(flip(bins), x, side))

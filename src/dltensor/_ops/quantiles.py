@@ -28,6 +28,7 @@ from .elementwise import (
     subtract,
 )
 from .manipulation import broadcast_to, moveaxis, reshape, squeeze, stack
+from .order import ascends
 from .reduce import dtype_of_statistic, rounded_sum
 from .scan import cumulative_sum
 from .search import bincount, count_between, searchsorted
@@ -306,9 +307,22 @@ def _edges(x, bins, limits, func):
     edges = edges.to(x.device) if isinstance(bins, (list, tuple)) else edges
     if edges.ndim != 1 or edges.size < 2:
         raise ValueError(f"{func}: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
-    if reduce.any(less(edges[1:], edges[:-1])).item():
+    if not ascends(edges):
         raise ValueError(f"{func}: bins must ascend; sort() them")
     return edges
+
+
+def _per_width(counts, edges, axis=0):
+    """Divide counts by the widths of their bins, which are differences of float64, or of integers of 64 bits."""
+    shape = (-1,) + (1,) * (counts.ndim - axis - 1)
+    if edges.dtype.name in ("int64", "uint64"):  # a difference beyond int64 is right as uint64
+        widths = astype(astype(subtract(edges[1:], edges[:-1]), "uint64"), "float64")
+        return divide(counts, reshape(widths, shape))
+    edges = reshape(astype(edges, "float64"), shape)
+    widths = subtract(edges[1:], edges[:-1])
+    half = multiply(edges, 0.5)  # for widths that overflow
+    wide = divide(multiply(counts, 0.5), subtract(half[1:], half[:-1]))
+    return where(isfinite(widths), divide(counts, widths), wide)
 
 
 def histogram(x, /, bins=10, range=None, density=False, weights=None):
@@ -332,8 +346,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     counts : Tensor
         Number of elements in each bin, int64; float64 with `weights` or `density`.
     edges : Tensor
-        One more than there are bins. Of equal bins float64, or the dtype of `x` if it is a float dtype of 32 bits or
-        more.
+        One more than there are bins. Those of equal bins have the dtype of `x` if it is a float dtype, else float64.
 
     Raises
     ------
@@ -357,12 +370,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     edges = _edges(x, bins, range, "histogram")
     counts = count_between(edges, x, weights, "histogram")
     if density:
-        counts = astype(counts, "float64")
-        total = sum(counts.tolist())
-        widths = astype(subtract(edges[1:], edges[:-1]), "float64")
-        half = multiply(astype(edges, "float64"), 0.5)
-        wide = divide(multiply(counts, 0.5), subtract(half[1:], half[:-1]))
-        counts = divide(where(isfinite(widths), divide(counts, widths), wide), total)
+        counts = divide(_per_width(astype(counts, "float64"), edges), reduce.sum(counts))
     return counts, edges
 
 
@@ -486,8 +494,7 @@ def _count_points(sample, bins, limits, density, weights, func):
     if density:
         counts = divide(counts, reduce.sum(counts))
         for axis, borders in enumerate(edges):
-            widths = astype(subtract(borders[1:], borders[:-1]), "float64")
-            counts = divide(counts, reshape(widths, (-1,) + (1,) * (count - axis - 1)))
+            counts = _per_width(counts, borders, axis)
     return counts, tuple(edges)
 
 
