@@ -18,6 +18,7 @@ from ._device import (
     set_cache_limit,
     synchronize,
 )
+from ._graph import Graph, graph
 from ._kernels import ElementwiseKernel, RawKernel, elementwise
 from ._launch import (
     Blocks1d,
@@ -38,6 +39,7 @@ __all__ = [
     "Device",
     "ElementwiseKernel",
     "Event",
+    "Graph",
     "Launch",
     "MemInfo",
     "Properties",
@@ -52,6 +54,7 @@ __all__ = [
     "device_count",
     "elementwise",
     "empty_cache",
+    "graph",
     "index_checks",
     "is_available",
     "launch",

@@ -68,6 +68,18 @@ cdef extern from "native/cuda/runtime/index_checks.h" namespace "dlt::cuda" nogi
     truth native_late_index_checks "dlt::cuda::late_index_checks"() noexcept
     void native_set_late_index_checks "dlt::cuda::set_late_index_checks"(truth) noexcept
 
+cdef extern from "native/cuda/memory/recording.h" namespace "dlt::cuda" nogil:
+    Status join_recording(NativeStream&) noexcept
+
+cdef extern from "native/cuda/runtime/graph.h" namespace "dlt::cuda" nogil:
+    cdef cppclass NativeGraph "dlt::cuda::Graph":
+        pass
+    Status begin_graph(NativeStream&, NativeGraph**) noexcept
+    Status end_graph(NativeGraph*, truth) noexcept
+    Status launch_graph(NativeGraph*, NativeStream&) noexcept
+    truth graph_writes(const NativeGraph*, const void*) noexcept
+    void destroy_graph(NativeGraph*) noexcept
+
 cdef extern from "native/cuda/compile/compiler.h" namespace "dlt::cuda" nogil:
     cdef cppclass CompilerStatistics:
         int64_t compiled, from_disk, refused
@@ -411,6 +423,7 @@ cdef class StreamCore:
 
     def make_current(self):
         """Make it the calling thread's stream of its device."""
+        check(join_recording(self.impl[0]))
         set_current_stream(self.impl)
 
     def is_current(self):
@@ -502,3 +515,47 @@ cdef class EventCore:
         end._not_captured("elapsed_time")
         check(native_elapsed_time(self.ordinal, self.impl, end.impl, &milliseconds))
         return milliseconds
+
+
+cdef class GraphCore:
+    """A graph that is captured, launched and destroyed, in this order; calls for one must not overlap."""
+    cdef NativeGraph* impl
+
+    def __dealloc__(self):
+        self.release()
+
+    def begin(self, StreamCore stream not None):
+        """Start the capture of a stream."""
+        cdef Status status
+        with nogil:
+            status = begin_graph(stream.impl[0], &self.impl)
+        check(status)
+
+    def end(self, bint keep):
+        """End the capture; after a failure, and unless `keep`, the graph is gone."""
+        cdef Status status
+        with nogil:
+            status = end_graph(self.impl, keep)
+        try:
+            check(status)
+        finally:
+            if not keep or status.fault != Fault.none:
+                self.release()
+
+    def launch(self, StreamCore stream not None):
+        """Enqueue the graph on a stream."""
+        cdef Status status
+        with nogil:
+            status = launch_graph(self.impl, stream.impl[0])
+        check(status)
+
+    def writes(self, uintptr_t address):
+        """Return whether the graph writes to memory that was allocated before its capture, by its address."""
+        return graph_writes(self.impl, <const void*>address)
+
+    def release(self):
+        """Destroy the graph and release the memory that it uses."""
+        cdef NativeGraph* graph = self.impl
+        self.impl = NULL
+        with nogil:
+            destroy_graph(graph)

@@ -180,6 +180,19 @@ void reap_captures() noexcept {
   }
 }
 
+bool is_of_capture(const Block* block, const Device& device, uint64_t id) noexcept {
+  if (!is_captured(block)) return false;
+  const CapturePool* pool = static_cast<const Memory*>(block->owner)->capture;
+  return pool->device == &device && pool->id == id;
+}
+
+Memory* memory_of_capture(const Device& device, uint64_t id) noexcept {
+  Pools& p = pools();
+  std::lock_guard<std::mutex> hold(p.mutex);
+  const auto found = p.by_id.find({device.ordinal, id});
+  return found != p.by_id.end() && found->second ? found->second->all : nullptr;
+}
+
 bool is_captured(const Block* block) noexcept { return block->free == free_captured_block; }
 
 int64_t captured_bytes(int device) noexcept {
