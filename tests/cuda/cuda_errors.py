@@ -167,6 +167,8 @@ ROWS = [
         captured(lambda f, stream: f(cuda.Event(timing=True).record(stream), cuda.Event(timing=True))),
         "cuda.Event.elapsed_time",
     ),
+    # memory of other libraries
+    ("TypeError", lambda f: f(3), "cuda.(on_out_of_memory set_allocator)"),
     # graphs
     ("TypeError", lambda f: f(cuda.Graph(), "a").__enter__(), "cuda.Graph.capture"),
     ("ValueError", lambda f: f(cuda.Graph(), cuda.Stream(1)).__enter__(), "cuda.Graph.capture"),

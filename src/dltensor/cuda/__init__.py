@@ -3,6 +3,7 @@
 
 from .._core.naming import set_module as _set_module
 from .._core.types import Device
+from ._allocator import on_out_of_memory, set_allocator, torch_allocator
 from ._backend import Transfer
 from ._device import (
     MemInfo,
@@ -60,10 +61,13 @@ __all__ = [
     "launch",
     "mem_info",
     "memory_stats",
+    "on_out_of_memory",
     "properties",
     "reset_peak_memory",
+    "set_allocator",
     "set_cache_limit",
     "synchronize",
     "tf32",
+    "torch_allocator",
 ]
 _set_module(globals())

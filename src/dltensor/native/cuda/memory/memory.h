@@ -8,6 +8,7 @@
 
 namespace dlt::cuda {
 
+struct Allocator;
 struct CapturePool;
 
 // The owner of a block (Block::owner). Reused through the idle lists of its home stream.
@@ -41,6 +42,7 @@ struct Memory {
   Pending pending[max_users];
   int pending_count = 0;
 
+  Allocator* allocator = nullptr;  // the source of device memory, null: the driver; see source.h
   CapturePool* capture = nullptr;
   Memory* captured_before = nullptr;  // in the list of all that the capture has
   void* owner = nullptr;  // foreign: the argument of `deleter`
