@@ -28,6 +28,7 @@ EXCLUDED = {
     r"(io\.)?(savez?(_compressed)?|memmap|load|open_file|TensorFile.*|TensorInfo.*)": (
         "is for files, which fuzz/files.py makes"
     ),
+    r"cuda\.(set_allocator|on_out_of_memory)": "changes where the memory of all later calls comes from",
     r"loadtxt|genfromtxt|savetxt": "reads or writes files by NumPy",
     r"Tensor\.__dask_tokenize__": "is called by Dask, which it imports",
     r"OpaqueArray\.release": "hands the struct to C, which has to end it",

@@ -89,6 +89,7 @@ using dlt::cuda::CUdeviceptr;
 using dlt::cuda::CUevent;
 using dlt::cuda::CUfunction;
 using dlt::cuda::CUgraph;
+using dlt::cuda::CUgraphExec;
 using dlt::cuda::CUgraphNode;
 using dlt::cuda::CUhostFn;
 using dlt::cuda::CUmemAccessDesc;

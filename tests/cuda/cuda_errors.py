@@ -29,7 +29,7 @@ KERNEL = cuda.RawKernel("__global__ void kernel(float* x) {}", "kernel")
 NOT_CPP = cuda.RawKernel("__global__ void kernel(float* x) { nonsense }", "kernel")
 
 
-OF_A_DEVICE = "cuda.(Event Stream cores_per_sm current_stream mem_info memory_stats properties reset_peak_memory)"
+OF_A_DEVICE = "cuda.(Event Graph Stream cores_per_sm current_stream mem_info memory_stats properties reset_peak_memory)"
 
 
 def ones(shape=2):
@@ -78,6 +78,24 @@ def of_another_device(f):
 def transfer():
     """A copy to the host that waits for a failed kernel when it is asked for."""
     return ones().numpy(non_blocking=True)
+
+
+def empty_graph():
+    """A captured graph without work."""
+    graph = cuda.Graph()
+    with graph.capture():
+        pass
+    return graph
+
+
+def release_in_the_capture(f):
+    graph = cuda.Graph()
+    with graph.capture():
+        f(graph)
+
+
+def writes_to_its_argument(f):
+    f(lambda x: dl.add(x, 1.0, out=x))(ones())
 
 
 class Absent:
@@ -149,6 +167,18 @@ ROWS = [
         captured(lambda f, stream: f(cuda.Event(timing=True).record(stream), cuda.Event(timing=True))),
         "cuda.Event.elapsed_time",
     ),
+    # memory of other libraries
+    ("TypeError", lambda f: f(3), "cuda.(on_out_of_memory set_allocator)"),
+    # graphs
+    ("TypeError", lambda f: f(cuda.Graph(), "a").__enter__(), "cuda.Graph.capture"),
+    ("ValueError", lambda f: f(cuda.Graph(), cuda.Stream(1)).__enter__(), "cuda.Graph.capture"),
+    ("BufferError", captured(lambda f, stream: f(cuda.Graph(), stream).__enter__()), "cuda.Graph.capture"),
+    ("TypeError", lambda f: f(cuda.Graph(), 3), "cuda.Graph.launch"),
+    ("ValueError", lambda f: f(cuda.Graph()), "cuda.Graph.launch"),
+    ("BufferError", captured(lambda f, stream: f(empty_graph(), stream)), "cuda.Graph.launch"),
+    ("ValueError", release_in_the_capture, "cuda.Graph.release"),
+    ("TypeError", lambda f: f(3), "cuda.graph"),
+    ("ValueError", writes_to_its_argument, "cuda.graph"),
     ("TypeError", lambda f: f(), "cuda.Transfer"),
     ("DeviceError", failed("cuEventSynchronize", lambda f: f(transfer())), "cuda.Transfer.(result wait)"),
     # kernels of users
@@ -212,6 +242,8 @@ BEGINNINGS = [
         "device",
     ),
     ("cuda.Stream.wrap", "stream"),
+    ("cuda.Graph.capture", "capture|Stream.wrap"),
+    ("cuda.Graph.launch", "launch"),
     (
         "cuda.(Event.elapsed_time Event.query Event.synchronize Stream.query Stream.synchronize synchronize)",
         r"cu[A-Z]\w+",

@@ -347,6 +347,18 @@ def test_pinned_memory_is_host_memory(eager_machine):
     assert x.to("cuda_host").tolist() == p.tolist() == x.tolist()
 
 
+def test_copies_that_need_not_block_wait_only_for_values_on_the_host(machine_order):
+    x = dl.ones(1000, device="cuda")
+    y = x + 1
+    if machine_order is not None:
+        waiting = machine_order.pending()
+    there = [dl.arange(8).to("cuda", non_blocking=True), dl.arange(8).cuda(non_blocking=True)]
+    if machine_order is not None:
+        assert machine_order.pending() >= waiting  # nothing of it was waited for
+    assert y.to("cpu", non_blocking=True).tolist() == [2] * 1000
+    assert [t.tolist() for t in there] == [list(range(8))] * 2
+
+
 def test_numpy_waits_and_a_transfer_says_when(machine_order):
     a = numbers((40, 50), "float32")
     x = a.to("cuda") + 1

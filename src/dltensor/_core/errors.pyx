@@ -2,6 +2,7 @@
 """The one way from a status of the engine to a Python exception; the rows of native/status.h say which."""
 
 import builtins
+import threading
 
 from .native cimport Fault, Status, fault_count, fault_table, message
 
@@ -32,7 +33,19 @@ cdef object exception_of(Fault fault):
     return _exceptions.get(<int>fault)
 
 
+_kept = threading.local()
+
+
+def keep_exception(error):
+    """Keep what a function that the engine called has raised: `raise_status` raises it for a failed callback."""
+    _kept.error = error
+
+
 cdef int raise_status(Status status, str func) except -1:
+    if status.fault == Fault.callback:
+        error = _kept.__dict__.pop("error", None)
+        if error is not None:
+            raise error
     text = message().decode("utf-8", "replace")
     raise _exceptions.get(<int>status.fault, RuntimeError)(text if func is None else f"{func}: {text}")
 

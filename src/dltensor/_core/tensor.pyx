@@ -1461,13 +1461,16 @@ cdef class Tensor:
 
         return sort(self, axis=axis, descending=descending, stable=stable)
 
-    def to(self, device):
+    def to(self, device, *, non_blocking=False):
         """Return the tensor on a device, or converted to a dtype.
 
         Parameters
         ----------
         device : device_like or dtype_like
             Device or dtype of the result.
+        non_blocking : bool, default False
+            Taken for code of PyTorch, and without effect: a copy to a CUDA device does not wait for the device, and one
+            to the host waits, so that the values are there. ``numpy(non_blocking=True)`` does not wait.
 
         Returns
         -------
@@ -1545,13 +1548,15 @@ cdef class Tensor:
         """
         return on_device(self, "cpu", "cpu")
 
-    def cuda(self, device: DeviceLike | int | None = None):
+    def cuda(self, device: DeviceLike | int | None = None, *, non_blocking=False):
         """Return the tensor on a CUDA device, as ``to("cuda")`` does.
 
         Parameters
         ----------
         device : int or device_like, default "cuda"
             CUDA device, or its number.
+        non_blocking : bool, default False
+            Taken for code of PyTorch, and without effect: the copy does not wait for the device.
 
         Returns
         -------

@@ -3,6 +3,7 @@
 
 from .._core.naming import set_module as _set_module
 from .._core.types import Device
+from ._allocator import on_out_of_memory, set_allocator, torch_allocator
 from ._backend import Transfer
 from ._device import (
     MemInfo,
@@ -18,6 +19,7 @@ from ._device import (
     set_cache_limit,
     synchronize,
 )
+from ._graph import Graph, graph
 from ._kernels import ElementwiseKernel, RawKernel, elementwise
 from ._launch import (
     Blocks1d,
@@ -38,6 +40,7 @@ __all__ = [
     "Device",
     "ElementwiseKernel",
     "Event",
+    "Graph",
     "Launch",
     "MemInfo",
     "Properties",
@@ -52,15 +55,19 @@ __all__ = [
     "device_count",
     "elementwise",
     "empty_cache",
+    "graph",
     "index_checks",
     "is_available",
     "launch",
     "mem_info",
     "memory_stats",
+    "on_out_of_memory",
     "properties",
     "reset_peak_memory",
+    "set_allocator",
     "set_cache_limit",
     "synchronize",
     "tf32",
+    "torch_allocator",
 ]
 _set_module(globals())

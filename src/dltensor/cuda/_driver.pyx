@@ -5,11 +5,14 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
 
-from cpython.ref cimport Py_INCREF
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
 from .._core.dlpack cimport free_object
 from .._core.threads cimport Flag
 from .._core.native cimport MAX_DIMS, Block, adopt
+
+from .._core.errors import keep_exception
 
 
 cdef extern from "native/cuda/runtime/device.h" namespace "dlt::cuda" nogil:
@@ -67,6 +70,52 @@ cdef extern from "native/cuda/runtime/engine.h" namespace "dlt::cuda" nogil:
 cdef extern from "native/cuda/runtime/index_checks.h" namespace "dlt::cuda" nogil:
     truth native_late_index_checks "dlt::cuda::late_index_checks"() noexcept
     void native_set_late_index_checks "dlt::cuda::set_late_index_checks"(truth) noexcept
+
+cdef extern from "native/cuda/memory/recording.h" namespace "dlt::cuda" nogil:
+    Status join_recording(NativeStream&) noexcept
+
+cdef extern from "native/cuda/runtime/abi.h" namespace "dlt::cuda" nogil:
+    ctypedef int CUresult
+    const CUresult kSuccess, kOutOfMemory, kInvalidValue
+
+cdef extern from "native/cuda/memory/source.h" namespace "dlt::cuda" nogil:
+    cdef cppclass Allocator:
+        pass
+    void native_set_allocator "dlt::cuda::set_allocator"(Allocator*) noexcept
+
+cdef extern from *:
+    """
+    #include <new>
+    #include "native/cuda/memory/source.h"
+    // Cython's functions raise nothing here, which their types do not say.
+    template <class Allocate, class Free, class Release>
+    static dlt::cuda::Allocator* dlt_new_allocator(void* state, Allocate allocate, Free free, Release release) {
+      return new (std::nothrow)
+          dlt::cuda::Allocator{state, reinterpret_cast<decltype(dlt::cuda::Allocator::allocate)>(allocate),
+                               reinterpret_cast<decltype(dlt::cuda::Allocator::free)>(free),
+                               reinterpret_cast<decltype(dlt::cuda::Allocator::release)>(release)};
+    }
+    template <class Hook>
+    static void dlt_set_memory_hook(Hook hook) {
+      dlt::cuda::set_memory_hook(reinterpret_cast<int (*)() noexcept>(hook));
+    }
+    """
+    Allocator* new_allocator "dlt_new_allocator"(
+        void*, CUresult (*)(void*, size_t, int, CUstream, void**) noexcept nogil,
+        void (*)(void*, void*, size_t, int, CUstream) noexcept nogil, void (*)(void*) noexcept nogil) noexcept
+    void set_native_memory_hook "dlt_set_memory_hook"(CUresult (*)() noexcept) noexcept
+
+cdef extern from "_core/interop/gil.h" namespace "dlt" nogil:
+    bint python_is_gone() noexcept
+
+cdef extern from "native/cuda/runtime/graph.h" namespace "dlt::cuda" nogil:
+    cdef cppclass NativeGraph "dlt::cuda::Graph":
+        pass
+    Status begin_graph(NativeStream&, NativeGraph**) noexcept
+    Status end_graph(NativeGraph*, truth) noexcept
+    Status launch_graph(NativeGraph*, NativeStream&) noexcept
+    truth graph_writes(const NativeGraph*, const void*) noexcept
+    void destroy_graph(NativeGraph*) noexcept
 
 cdef extern from "native/cuda/compile/compiler.h" namespace "dlt::cuda" nogil:
     cdef cppclass CompilerStatistics:
@@ -411,6 +460,7 @@ cdef class StreamCore:
 
     def make_current(self):
         """Make it the calling thread's stream of its device."""
+        check(join_recording(self.impl[0]))
         set_current_stream(self.impl)
 
     def is_current(self):
@@ -502,3 +552,116 @@ cdef class EventCore:
         end._not_captured("elapsed_time")
         check(native_elapsed_time(self.ordinal, self.impl, end.impl, &milliseconds))
         return milliseconds
+
+
+cdef class GraphCore:
+    """A graph that is captured, launched and destroyed, in this order; calls for one must not overlap."""
+    cdef NativeGraph* impl
+
+    def __dealloc__(self):
+        self.release()
+
+    def begin(self, StreamCore stream not None):
+        """Start the capture of a stream."""
+        cdef Status status
+        with nogil:
+            status = begin_graph(stream.impl[0], &self.impl)
+        check(status)
+
+    def end(self, bint keep):
+        """End the capture; after a failure, and unless `keep`, the graph is gone."""
+        cdef Status status
+        with nogil:
+            status = end_graph(self.impl, keep)
+        try:
+            check(status)
+        finally:
+            if not keep or status.fault != Fault.none:
+                self.release()
+
+    def launch(self, StreamCore stream not None):
+        """Enqueue the graph on a stream."""
+        cdef Status status
+        with nogil:
+            status = launch_graph(self.impl, stream.impl[0])
+        check(status)
+
+    def writes(self, uintptr_t address):
+        """Return whether the graph writes to memory that was allocated before its capture, by its address."""
+        return graph_writes(self.impl, <const void*>address)
+
+    def release(self):
+        """Destroy the graph and release the memory that it uses."""
+        cdef NativeGraph* graph = self.impl
+        self.impl = NULL
+        with nogil:
+            destroy_graph(graph)
+
+
+# ---- memory of other libraries
+
+cdef CUresult _allocate(void* functions, size_t nbytes, int device, CUstream stream, void** out) noexcept with gil:
+    try:
+        out[0] = <void*><uintptr_t>(<object>functions).allocate(nbytes, device, <uintptr_t>stream)
+        return kSuccess
+    except BaseException as error:
+        keep_exception(error)
+        return kOutOfMemory if (<object>functions).is_exhausted(error) else kInvalidValue
+
+
+cdef void _call_free(object functions, uintptr_t pointer, size_t nbytes, int device, uintptr_t stream) noexcept:
+    functions.free(pointer, nbytes, device, stream)  # an exception goes to sys.unraisablehook
+
+
+cdef void _free_held(void* functions, void* pointer, size_t nbytes, int device, CUstream stream) noexcept with gil:
+    # Another exception may be on its way where memory is released.
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* traceback
+    PyErr_Fetch(&kind, &value, &traceback)
+    _call_free(<object>functions, <uintptr_t>pointer, nbytes, device, <uintptr_t>stream)
+    PyErr_Restore(kind, value, traceback)
+
+
+cdef void _free(void* functions, void* pointer, size_t nbytes, int device, CUstream stream) noexcept nogil:
+    if not python_is_gone():
+        _free_held(functions, pointer, nbytes, device, stream)
+
+
+cdef void _release_held(void* functions) noexcept with gil:
+    Py_DECREF(<object>functions)
+
+
+cdef void _release(void* functions) noexcept nogil:
+    if not python_is_gone():
+        _release_held(functions)
+
+
+def set_allocator(functions):
+    """Take device memory from `functions.allocate` from now on; None: from the driver."""
+    cdef Allocator* allocator = NULL
+    if functions is not None:
+        allocator = new_allocator(<void*>functions, _allocate, _free, _release)
+        if allocator == NULL:
+            raise MemoryError("set_allocator: allocation failed")
+        Py_INCREF(functions)
+    with nogil:
+        native_set_allocator(allocator)
+
+
+cdef object _hook = None
+
+
+cdef CUresult _call_hook() noexcept with gil:
+    try:
+        return kSuccess if _hook() else kOutOfMemory
+    except BaseException as error:
+        keep_exception(error)
+        return kInvalidValue
+
+
+def set_memory_hook(hook):
+    """Set what is called where there is no memory; it returns whether the allocation is to be tried again."""
+    global _hook
+    _hook = hook
+    set_native_memory_hook(_call_hook)

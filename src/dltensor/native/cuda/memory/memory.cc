@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: allocation and release by idle lists of streams and size classes, over a pool of our own.
+// Device memory: allocation and release by idle lists of streams and size classes, over the source of source.h.
 #include "native/cuda/memory/memory.h"
 
 #include <algorithm>
 #include <new>
 
 #include "native/cuda/memory/parts.h"
+#include "native/cuda/memory/source.h"
 
 namespace dlt::cuda {
 namespace {
@@ -55,57 +56,23 @@ Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
   return memory;
 }
 
-CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
-  Current current(*stream.device);
-  Beside beside;  // also on a stream that is not captured the driver allocates nothing beside a capture of this thread
-  if (!stream.device->pool) return driver.cuMemAlloc_v2(pointer, bytes);
-  stream.count_work();  // another stream may access the memory only after this one has reached this point
-  return driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, stream.handle);
-}
-
-[[gnu::noinline]] Status out_of_memory(Stream& stream, size_t bytes, CUresult result) noexcept {
-  size_t free = 0, total = 0;
-  const int ordinal = stream.device->ordinal;
-  if (!memory_info(ordinal, &free, &total).ok()) free = total = 0;
-  Usage used{};
-  if (!usage(ordinal, &used).ok()) used = {};
-  return fail(Fault::memory,
-              "allocate: expected %zu bytes on cuda:%d, got CUDA error %d: %zu of %zu bytes are free, tensors of this "
-              "process hold %lld; free tensors, or use a smaller batch",
-              bytes, ordinal, result, free, total, static_cast<long long>(used.live_bytes));
-}
-
 [[gnu::noinline]] Status refill(Stream& stream, uint32_t size_class, size_t bytes, Memory** out) noexcept {
   const WithoutPython without;
   reap();
   if ((*out = pop_idle(stream, size_class, bytes))) return success;
-  size_t capacity = capacity_of(bytes);
-  CUdeviceptr pointer = 0;
-  CUresult result = take_from_driver(stream, capacity, &pointer);
-  if (result == kOutOfMemory) {
-    // Free the idle blocks of all streams, then trim the pool.
-    empty_cache(stream.device->ordinal);
-    result = take_from_driver(stream, capacity, &pointer);
-  }
-  if (result == kOutOfMemory && bytes > large_bytes) {
-    capacity = (bytes + Class::bytes(0) - 1) / Class::bytes(0) * Class::bytes(0);
-    result = take_from_driver(stream, capacity, &pointer);
-  }
-  if (result == kOutOfMemory) return out_of_memory(stream, bytes, result);
-  DLT_TRY(check(result, "cuMemAllocFromPoolAsync"));
+  Source source;
+  DLT_TRY(take_memory(stream, bytes, &source));
   auto* memory = new (std::nothrow) Memory;
   if (!memory) {
-    Current current(*stream.device);
-    Beside beside;
-    if (stream.device->pool) driver.cuMemFreeAsync(pointer, stream.handle);
-    else driver.cuMemFree_v2(pointer);
+    give_back(source, stream);
     return fail(Fault::memory, "allocate: the host is out of memory");
   }
-  memory->pointer = reinterpret_cast<void*>(pointer);
-  memory->bytes = capacity;
+  memory->pointer = reinterpret_cast<void*>(source.pointer);
+  memory->bytes = source.bytes;
+  memory->allocator = source.allocator;
   memory->device = stream.device;
   memory->home = memory->writer = &stream;
-  memory->size_class = Class::of(capacity);
+  memory->size_class = Class::of(source.bytes);
   memory->asked = bytes;
   memory->sole.store(&stream, std::memory_order_relaxed);
   bool is_beyond;
@@ -150,7 +117,7 @@ void push_idle(Memory* memory) noexcept {
     std::lock_guard hold(home.lock);
     --home.live_blocks;
     home.add_live(-static_cast<int64_t>(memory->asked));
-    keep = home.alive.load(std::memory_order_relaxed) &&
+    keep = !memory->allocator && home.alive.load(std::memory_order_relaxed) &&
            static_cast<size_t>(home.cached_bytes) + memory->bytes <= cache_limit.load(std::memory_order_relaxed);
     if (keep) {
       home.cached_bytes += static_cast<int64_t>(memory->bytes);
@@ -181,7 +148,7 @@ void free_device_block(Block* block) noexcept {
 
 void free_to_driver(Memory* memory) noexcept {
   Stream& home = *memory->home;
-  if (home.device->pool) {
+  if (home.device->pool || memory->allocator) {
     Capture capture;
     // A captured free would be a node of the graph, which takes memory of the graph only.
     if (capture_of(home, &capture) == kSuccess && capture.any()) {
@@ -189,10 +156,7 @@ void free_to_driver(Memory* memory) noexcept {
       return wait_for_release(memory);
     }
   }
-  Current current(*home.device);
-  Beside beside;
-  if (home.device->pool) driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), handle_here(home));
-  else driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
+  give_back({reinterpret_cast<CUdeviceptr>(memory->pointer), memory->bytes, memory->allocator}, home);
   delete memory;
 }
 

@@ -8,6 +8,7 @@
 
 namespace dlt::cuda {
 
+struct Allocator;
 struct CapturePool;
 
 // The owner of a block (Block::owner). Reused through the idle lists of its home stream.
@@ -41,6 +42,7 @@ struct Memory {
   Pending pending[max_users];
   int pending_count = 0;
 
+  Allocator* allocator = nullptr;  // the source of device memory, null: the driver; see source.h
   CapturePool* capture = nullptr;
   Memory* captured_before = nullptr;  // in the list of all that the capture has
   void* owner = nullptr;  // foreign: the argument of `deleter`
@@ -65,11 +67,16 @@ inline Memory* device_memory_of(const Block* block) noexcept {
   return block && block->free == free_device_block ? static_cast<Memory*>(block->owner) : memory_of(block);
 }
 
+// Records a use of a block in the capture of a stream, see recording.h.
+Status record_use(Block* block, Stream& stream, bool write) noexcept;
+
 // Call it before each use of a block on a stream. Nothing is enqueued when the block was only ever used there;
 // otherwise the stream waits for the last writer, and before writing for every user.
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept;
 inline Status use(Block* block, Stream& stream, bool write) noexcept {
   if (!block) return success;
+  if (stream.recording.load(std::memory_order_relaxed)) [[unlikely]]
+    DLT_TRY(record_use(block, stream, write));
   Memory* memory = device_memory_of(block);
   if (!memory || memory->sole.load(std::memory_order_relaxed) == &stream) [[likely]]
     return success;

@@ -53,6 +53,14 @@ Status order_for_reuse(Memory& memory) noexcept;
 // A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
 void end_export(Memory& memory) noexcept;
 
+// A use of memory, without the block.
+struct MemoryUse {
+  Memory* memory;
+  bool write;
+};
+// As use() of each of them, but that each stream is waited for once.
+Status use_together(const std::vector<MemoryUse>& uses, Stream& stream) noexcept;
+
 // waiting.cc
 void free_foreign_block(Block* block) noexcept;
 void wait_for_release(Memory* memory) noexcept;
@@ -71,6 +79,10 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept;
 // The graph that `stream` is captured into holds a reference to the block until it is gone.
 Status keep_for_graph(Block* block, Stream& stream) noexcept;
 void reap_captures() noexcept;
+// Returns whether the block was allocated in the capture, whose memory the list has, through captured_before; it is complete
+// when the capture has ended, and lasts as long as the graph.
+bool is_of_capture(const Block* block, const Device& device, uint64_t id) noexcept;
+Memory* memory_of_capture(const Device& device, uint64_t id) noexcept;
 // both
 bool is_part(const Block* block) noexcept;
 void part_usage(int device, Usage* out) noexcept;

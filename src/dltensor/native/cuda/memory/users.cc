@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams that use memory: the order of their work at each use, export and reuse.
+#include <algorithm>
+
 #include "native/cuda/memory/parts.h"
+#include "native/cuda/memory/recording.h"
 
 namespace dlt::cuda {
 namespace {
@@ -99,7 +102,11 @@ Memory* memory_of(const Block* block) noexcept {
   return block->free == free_exported_block ? memory_of(static_cast<Block*>(block->owner)) : nullptr;
 }
 
-Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
+namespace {
+
+// Calls `wait` with each stream whose work comes before a use on `stream`, on which nothing else is enqueued.
+template <class Wait>
+Status wait_before_use(Memory& memory, Stream& stream, bool write, Wait&& wait) noexcept {
   if (memory.device != stream.device && memory.kind != Memory::Kind::pinned && memory.kind != Memory::Kind::managed) {
     bool can = false;
     DLT_TRY(reach_peer(*stream.device, *memory.device, &can));
@@ -122,13 +129,40 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
     for (int i = 0; i < count; ++i) users[i] = memory.users[i];
   }
   if (write)
-    for (int i = 0; i < count; ++i) DLT_TRY(order_after(stream, *users[i]));
-  else if (writer) DLT_TRY(order_after(stream, *writer));
+    for (int i = 0; i < count; ++i) DLT_TRY(wait(*users[i]));
+  else if (writer) DLT_TRY(wait(*writer));
   // The list is full: the new stream waits for the first one, whose entry it replaces.
-  if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
+  return !known && count == Memory::max_users ? wait(*users[0]) : success;
+}
+
+void mark_use(Memory& memory, Stream& stream, bool write) noexcept {
   std::lock_guard hold(memory.lock);
+  open_list(memory);
   replace_user(memory, stream);
   if (write) memory.writer = &stream;
+}
+
+}  // namespace
+
+Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
+  DLT_TRY(wait_before_use(memory, stream, write, [&](Stream& on) { return order_after(stream, on); }));
+  mark_use(memory, stream, write);
+  return success;
+}
+
+Status use_together(const std::vector<MemoryUse>& uses, Stream& stream) noexcept {
+  std::vector<Stream*> waited;
+  for (const MemoryUse& one : uses) {
+    const auto wait = [&](Stream& on) noexcept {
+      if (std::find(waited.begin(), waited.end(), &on) != waited.end()) return success;
+      DLT_TRY(order_after(stream, on));
+      return guarded("launch", [&] { return waited.push_back(&on), success; });
+    };
+    if (one.memory->sole.load(std::memory_order_relaxed) != &stream)
+      DLT_TRY(wait_before_use(*one.memory, stream, one.write, wait));
+  }
+  for (const MemoryUse& one : uses)
+    if (one.memory->sole.load(std::memory_order_relaxed) != &stream) mark_use(*one.memory, stream, one.write);
   return success;
 }
 
@@ -137,6 +171,7 @@ Status read_on(Block* block, Stream& reader) noexcept { return use(block, reader
 Status export_to(Block* block, Stream& consumer, Block** exported) noexcept {
   Memory* memory = device_memory_of(block);
   *exported = nullptr;
+  if (memory && consumer.recording.load(std::memory_order_relaxed)) DLT_TRY(record_export(block, consumer));
   if (!memory || memory->sole.load(std::memory_order_relaxed) == &consumer) return success;
   const WithoutPython without;
   if (is_lasting(*memory, consumer)) return use_slow(*memory, consumer, false);

@@ -18,6 +18,7 @@ using CUmodule = struct ModuleHandle*;
 using CUfunction = struct FunctionHandle*;
 using CUmemoryPool = struct PoolHandle*;
 using CUgraph = struct GraphHandle*;
+using CUgraphExec = struct GraphExecHandle*;
 using CUgraphNode = struct GraphNodeHandle*;
 using CUuserObject = struct UserObjectHandle*;
 using CUhostFn = void (*)(void*);
@@ -103,6 +104,7 @@ using CUhostFn = void (*)(void*);
   X(kCaptureNone, 0, CU_STREAM_CAPTURE_STATUS_NONE)                                               \
   X(kCaptureActive, 1, CU_STREAM_CAPTURE_STATUS_ACTIVE)                                           \
   X(kCaptureModeGlobal, 0, CU_STREAM_CAPTURE_MODE_GLOBAL)                                         \
+  X(kCaptureModeThreadLocal, 1, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)                              \
   X(kCaptureModeRelaxed, 2, CU_STREAM_CAPTURE_MODE_RELAXED)                                       \
   X(kUserObjectNoDestructorSync, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)                            \
   X(kGraphUserObjectMove, 1, CU_GRAPH_USER_OBJECT_MOVE)                                           \
@@ -206,6 +208,12 @@ struct CUmemPoolProps {
   X(O, cuUserObjectCreate, (CUuserObject * object, void* pointer, CUhostFn destroy, unsigned references,              \
                             unsigned flags))                                                                          \
   X(O, cuGraphRetainUserObject, (CUgraph graph, CUuserObject object, unsigned count, unsigned flags))                 \
+  X(R, cuStreamBeginCapture_v2, (CUstream stream, int mode))                                                          \
+  X(R, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                                        \
+  X(O, cuGraphInstantiateWithFlags, (CUgraphExec * executable, CUgraph graph, unsigned long long flags))              \
+  X(R, cuGraphLaunch, (CUgraphExec executable, CUstream stream))                                                      \
+  X(R, cuGraphDestroy, (CUgraph graph))                                                                               \
+  X(R, cuGraphExecDestroy, (CUgraphExec executable))                                                                  \
   X(R, cuThreadExchangeStreamCaptureMode, (int* mode))                                                                \
   X(R, cuEventCreate, (CUevent * event, unsigned flags))                                                              \
   X(R, cuEventDestroy_v2, (CUevent event))                                                                            \

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "native/cuda/memory/parts.h"
+#include "native/cuda/memory/source.h"
 #include "native/no_destructor.h"
 
 namespace dlt::cuda {
@@ -77,15 +78,15 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
   return success;
 }
 
-// Device memory with a stable address, allocated outside the capture.
-Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
+// Device memory with a stable address, allocated outside the capture. It may run Python code: no lock is held.
+Status take(Stream& stream, size_t bytes, Source* out) noexcept {
   Stream* service = nullptr;
   DLT_TRY(service_stream(*stream.device, &service));
+  DLT_TRY(take_memory(*service, bytes, out));
   Beside beside;
-  CUresult result = stream.device->pool ? driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, service->handle)
-                                        : driver.cuMemAlloc_v2(pointer, bytes);
-  if (result == kSuccess) result = driver.cuStreamSynchronize(service->handle);
-  return check(result, "cuMemAllocFromPoolAsync");
+  const CUresult result = driver.cuStreamSynchronize(service->handle);
+  if (result != kSuccess) give_back(*out, *service);
+  return check(result, "cuStreamSynchronize");
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
   const WithoutPython without;
   Pools& p = pools();
   Current current(*stream.device);
-  std::lock_guard<std::mutex> hold(p.mutex);
+  std::unique_lock<std::mutex> hold(p.mutex);
   CapturePool* pool = nullptr;
   DLT_TRY(pool_of(stream, &pool));
   Memory* memory = nullptr;
@@ -107,16 +108,19 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
     }
   }
   if (!memory) {
-    CUdeviceptr pointer = 0;
+    Source source;
     // Created first: memory of the driver cannot be freed during a capture.
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
-    if (const Status status = take(stream, capacity_of(bytes), &pointer); !status.ok()) {
+    hold.unlock();
+    if (const Status status = take(stream, bytes, &source); !status.ok()) {
       delete memory;
       return status;
     }
+    hold.lock();
     memory->kind = Memory::Kind::captured;
-    memory->pointer = reinterpret_cast<void*>(pointer);
-    memory->bytes = capacity_of(bytes);
+    memory->pointer = reinterpret_cast<void*>(source.pointer);
+    memory->bytes = source.bytes;
+    memory->allocator = source.allocator;
     memory->size_class = Class::of(memory->bytes);
     memory->device = stream.device;
     memory->home = memory->writer = &stream;
@@ -178,6 +182,19 @@ void reap_captures() noexcept {
     }
     delete pool;
   }
+}
+
+bool is_of_capture(const Block* block, const Device& device, uint64_t id) noexcept {
+  if (!is_captured(block)) return false;
+  const CapturePool* pool = static_cast<const Memory*>(block->owner)->capture;
+  return pool->device == &device && pool->id == id;
+}
+
+Memory* memory_of_capture(const Device& device, uint64_t id) noexcept {
+  Pools& p = pools();
+  std::lock_guard<std::mutex> hold(p.mutex);
+  const auto found = p.by_id.find({device.ordinal, id});
+  return found != p.by_id.end() && found->second ? found->second->all : nullptr;
 }
 
 bool is_captured(const Block* block) noexcept { return block->free == free_captured_block; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that users hold.
-#include "native/cuda/memory/memory.h"
+#include "native/cuda/memory/recording.h"
 #include "native/cuda/runtime/index_checks.h"
 
 namespace dlt::cuda {
@@ -34,7 +34,7 @@ Status wait_event(Stream* stream, CUevent event) noexcept {
   Current current(*stream->device);
   DLT_CU(cuStreamWaitEvent(handle_here(*stream), event, 0));
   stream->count_work();
-  return success;
+  return join_recording(*stream);
 }
 
 Status query_event(int ordinal, CUevent event) noexcept {

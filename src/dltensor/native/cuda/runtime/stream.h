@@ -10,6 +10,7 @@
 namespace dlt::cuda {
 
 struct Memory;
+struct Recording;
 struct ThreadState;
 }  // namespace dlt::cuda
 namespace dlt {
@@ -97,6 +98,7 @@ struct Stream {
   int64_t live_blocks = 0, cached_bytes = 0, driver_allocations = 0;
   // Read without the lock, too. `room`: how many live bytes cannot be a new peak of the device.
   std::atomic<int64_t> live_bytes{0}, room{0};
+  std::atomic<Recording*> recording{nullptr};  // what a capture of ours on it uses, changed under the lock
   std::vector<uint64_t> waited;  // by index: how much of that stream's work this one has waited for
 
   // The caller holds the lock. Returns whether the device may have a new peak.
