@@ -1280,3 +1280,21 @@ def test_sums_of_all_narrow_numbers_are_those_under_a_mask(size, dtype):
                 function(dl.concat([x, x * 3])[:1, 1:]).tobytes()
                 == function(x[:, 1:], where=everything[:, 1:]).tobytes()
             )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [*range(1, 20), 31, 33, 37, 50])
+def test_norms_of_columns_are_those_of_rows(count, dtype):
+    """Few columns are taken several rows at a time, and the last of many twice where they fill no register."""
+    rng = np.random.default_rng(count)
+    for n in (1, 2, 7, 8, 9, 100, 131):
+        a = rng.standard_normal((n, count)).astype(dtype)
+        for special in (None, 1e-300, 1e300, np.inf, np.nan):
+            if special is not None:
+                with np.errstate(over="ignore"):
+                    a[n // 2, count - 1] = special
+            wanted = [dl.linalg.vector_norm(a[:, c].copy()).item() for c in range(count)]
+            np.testing.assert_array_equal(np.asarray(dl.linalg.vector_norm(a, axis=0)), np.asarray(wanted, dtype))
+            wide = np.zeros((n, count + 3), dtype)[:, :count]
+            wide[:] = a
+            np.testing.assert_array_equal(np.asarray(dl.linalg.vector_norm(wide, axis=0)), np.asarray(wanted, dtype))
