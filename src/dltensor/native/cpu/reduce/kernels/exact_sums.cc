@@ -3,7 +3,6 @@
 #include "native/cpu/reduce/kernels/biased_lanes.h"
 #include "native/cpu/reduce/kernels/binned_sum.h"
 #include "native/cpu/reduce/kernels/narrow_floats.h"
-#include "native/cpu/reduce/kernels/rounded_lanes.h"
 #include "native/ops/reduce/reductions.h"
 
 namespace dlt::DLT_LEVEL {
@@ -407,6 +406,7 @@ void fill_exact_sums(ReduceKernels* kernels) {
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
   fill_row_sums(kernels);
+  fill_rough_sums(kernels);
 }
 
 }  // namespace dlt::DLT_LEVEL
