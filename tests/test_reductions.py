@@ -1280,3 +1280,69 @@ def test_sums_of_all_narrow_numbers_are_those_under_a_mask(size, dtype):
                 function(dl.concat([x, x * 3])[:1, 1:]).tobytes()
                 == function(x[:, 1:], where=everything[:, 1:]).tobytes()
             )
+
+
+def beside_a_tie(rng, dtype, length):
+    """Return numbers whose sum is nearer to the middle of two numbers than sums in float32 are exact, and the sum."""
+    form = exact.FORMATS[dtype]
+    row = np.asarray(dl.asarray(rng.standard_normal(length)).astype(dtype).astype("float64"))
+    row[-6:] = 0
+    total = sum(map(Fraction, row.tolist()))
+    near = Fraction(exact.round_ratio(total.numerator, total.denominator, form))
+    middle = near + Fraction(2) ** (math.frexp(near)[1] - form[0] - 1)
+    for k in range(1, 7):
+        left = middle - sum(map(Fraction, row.tolist()))
+        if abs(left) < abs(middle) / 2 ** (42 if dtype == "float32" else 27):
+            break
+        row[-k] = exact.round_ratio(left.numerator, left.denominator, form)
+    total = sum(map(Fraction, row.tolist()))
+    return rng.permutation(row), exact.round_ratio(total.numerator, total.denominator, form)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("length", [16, 33, 128, 300, 1000, 4100])
+def test_sums_that_float32_leaves_in_doubt_are_added_again(length, dtype):
+    for seed in range(40 if length < 1000 else 10):
+        rows, wanted = zip(
+            *(beside_a_tie(np.random.default_rng([seed, k]), dtype, length) for k in range(5)), strict=True
+        )
+        x, wanted = dl.asarray(np.array(rows)).astype(dtype), list(wanted)
+        assert dl.sum(x, axis=1).tolist() == wanted
+        assert dl.sum(dl.copy(x.T), axis=0).tolist() == wanted
+        assert [dl.sum(row).item() for row in x] == wanted
+        # The others are decided by a bound: few in doubt are added again by themselves.
+        others = dl.sum(dl.ones((70, length), dtype=dtype), axis=1).tolist()
+        many = dl.concat([dl.ones((70, length), dtype=dtype), x], axis=0)
+        assert dl.sum(many, axis=1).tolist() == others + wanted
+        assert dl.sum(dl.copy(many.T), axis=0).tolist() == others + wanted
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_elements_far_above_the_first_row_are_added_exactly(dtype):
+    x = np.random.default_rng(0).standard_normal((70, 300))
+    for large in (3.0, 1000.0, 60000.0, -(2.0**14)):
+        x[69, 299], x[11, 3] = large, -large
+        rows = dl.asarray(x).astype(dtype)
+        values = np.asarray(rows.astype("float64"))
+        for axis, of in ((1, values), (0, values.T)):
+            wanted = [sum(map(Fraction, row.tolist())) for row in of]
+            wanted = [exact.round_ratio(one.numerator, one.denominator, exact.FORMATS[dtype]) for one in wanted]
+            assert dl.sum(rows, axis=axis).tolist() == wanted
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [*range(1, 20), 31, 33, 37, 50])
+def test_norms_of_columns_are_those_of_rows(count, dtype):
+    """Few columns are taken several rows at a time, and the last of many twice where they fill no register."""
+    rng = np.random.default_rng(count)
+    for n in (1, 2, 7, 8, 9, 100, 131):
+        a = rng.standard_normal((n, count)).astype(dtype)
+        for special in (None, 1e-300, 1e300, np.inf, np.nan):
+            if special is not None:
+                with np.errstate(over="ignore"):
+                    a[n // 2, count - 1] = special
+            wanted = [dl.linalg.vector_norm(a[:, c].copy()).item() for c in range(count)]
+            np.testing.assert_array_equal(np.asarray(dl.linalg.vector_norm(a, axis=0)), np.asarray(wanted, dtype))
+            wide = np.zeros((n, count + 3), dtype)[:, :count]
+            wide[:] = a
+            np.testing.assert_array_equal(np.asarray(dl.linalg.vector_norm(wide, axis=0)), np.asarray(wanted, dtype))

@@ -86,6 +86,7 @@ double initial_of(const ReducePass& pass) {
 // A strip of results, the dtype of which is R.
 template <class R>
 struct Strip {
+  static constexpr int64_t block = 64;
   const ReducePass& pass;
   const ResultRun& where;  // of the first one
   Stage* stage;
@@ -121,24 +122,42 @@ struct Strip {
     end_results(pass, state, 1, 1, run_from(where, c), stage, out + c);
   }
 
-  // Rounds n sums of float64 that are off by `error` at most.
-  bool round_near(const double* sums, int64_t n, double error) const {
+  // Rounds at most 64 sums from c on. Returns a bit for each that is not known.
+  uint64_t round_some(int64_t c, int64_t n, const double* sums, double initial, double each, double margin, double rounding,
+                      const CastPipeline& narrowed) const {
+    const FewKernels& few = pass.kernels->reduce->few;
+    if constexpr (is_same<R, float>::value) return few.near_floats(out + c, sums, n, initial, each, margin, rounding);
+    float above[block], below[block];
+    R least[block];
+    few.near_ends(above, below, sums, n, initial, each, margin, rounding);
+    narrowed.loops[0](out + c, above, nullptr, nullptr, n, 0);
+    narrowed.loops[0](least, below, nullptr, nullptr, n, 0);
+    uint64_t unknown = 0;
+    for (int64_t i = 0; i < n; ++i) unknown |= uint64_t(!same_bits(out[c + i], least[i])) << i;
+    return unknown;
+  }
+
+  // Adds the elements of result c again, in float64 where they are a row.
+  bool add_again(int64_t c, plain_sums_t rows) const {
+    if (rows == nullptr) return round_again(c);
+    const ResultRun from = run_from(where, c);
+    double sum;
+    const double error = rows(&sum, pass.in + from.at.in, 0, 1, pass.reduced[0].size);
+    return end_plain(pass, from, &sum, 1, error, {1}, stage, reinterpret_cast<char*>(out + c));
+  }
+
+  // Rounds n sums of float64 that are off by `error` at most. False where more than may be are not known by that.
+  bool round_near(const double* sums, int64_t n, double error, InDoubt again) const {
     const double each = is_mean(pass) ? 1 / double(pass.reduced_count) : 1, initial = initial_of(pass);
     const double rounding = each == 1 && initial == 0 ? 0 : 0x1p-51;
-    if constexpr (is_same<R, float>::value) {
-      constexpr int64_t block = 64;
-      for (int64_t c = 0; c < n; c += block) {
-        const int64_t count = smaller(block, n - c);
-        uint64_t left = kernels().reduce->few.near_floats(out + c, sums + c, count, initial, each, error * each, rounding);
-        for (; left != 0; left &= left - 1)
-          if (!round_again(c + __builtin_ctzll(left))) return false;
-      }
-      return true;
-    }
-    for (int64_t c = 0; c < n; ++c) {
-      const double value = (sums[c] + initial) * each, margin = error * each + magnitude_of(value) * rounding;
-      out[c] = from<R>(value + margin);
-      if (!same_bits(out[c], from<R>(value - margin)) && !round_again(c)) return false;
+    CastPipeline narrowed;
+    if constexpr (!is_same<R, float>::value)
+      find_pipeline(*pass.kernels->copy, type_float32, pass.result, 0, &narrowed);  // there is one
+    for (int64_t c = 0; c < n; c += block) {
+      const int64_t count = smaller(block, n - c);
+      uint64_t left = round_some(c, count, sums + c, initial, each, error * each, rounding, narrowed);
+      for (; left != 0; left &= left - 1)
+        if (again.most-- == 0 || !add_again(c + __builtin_ctzll(left), again.rows)) return false;
     }
     return true;
   }
@@ -156,25 +175,26 @@ struct Strip {
     }
   }
 
-  bool round(const double* sums, int64_t n, double error) const {
-    return pass.reducer->parts == 1 && error < 0x1p900 && round_near(sums, n, error);
+  bool round(const double* sums, int64_t n, double error, InDoubt again) const {
+    return pass.reducer->parts == 1 && error < 0x1p900 && round_near(sums, n, error, again);
   }
 };
 
 }  // namespace
 
-bool end_plain(const ReducePass& pass, const ResultRun& where, double* sums, int64_t n, double error, Stage* stage,
-               char* results) {
+bool end_plain(const ReducePass& pass, const ResultRun& where, double* sums, int64_t n, double error, InDoubt again,
+               Stage* stage, char* results) {
   if (error == 0 && pass.initial_type >= 0) {
     const double initial = initial_of(pass);
     for (int64_t c = 0; c < n; ++c) sums[c] = odd_sum(exact_sum(sums[c], initial));
   }
   if (error == 0) return round_plain(pass, sums, n, is_mean(pass) ? double(pass.reduced_count) : 1, results, stage), true;
+  const auto round = [&]<class R>(R* out) { return Strip<R>{pass, where, stage, out}.round(sums, n, error, again); };
   switch (pass.result) {
-    case type_float16: return Strip<float16>{pass, where, stage, reinterpret_cast<float16*>(results)}.round(sums, n, error);
-    case type_bfloat16: return Strip<bfloat16>{pass, where, stage, reinterpret_cast<bfloat16*>(results)}.round(sums, n, error);
+    case type_float16: return round(reinterpret_cast<float16*>(results));
+    case type_bfloat16: return round(reinterpret_cast<bfloat16*>(results));
     case type_float32:
-    case type_complex64: return Strip<float>{pass, where, stage, reinterpret_cast<float*>(results)}.round(sums, n, error);
+    case type_complex64: return round(reinterpret_cast<float*>(results));
     default: return false;
   }
 }
@@ -297,15 +317,30 @@ int64_t most_rows(const ReducePass& pass) {
   return pass.turns ? most_of_rows : most_elements;
 }
 
+// Rounds n sums of floats that add(loop, sums) finds: by the rough loop where it leaves few of them in doubt, else by the other one.
+template <class Add>
+bool end_floats(const ReducePass& pass, const ResultRun& where, int64_t n, SumLoops loops, Stage* stage, char* out, Add add) {
+  double sums[strip_columns];
+  if (loops.rough != nullptr && !stage->is_rough_vague) {
+    const double error = add(loops.rough, sums);
+    if (end_plain(pass, where, sums, n, error, loops.again, stage, out)) return true;
+    stage->is_rough_vague = true;
+  }
+  const double error = add(loops.near, sums);
+  return end_plain(pass, where, sums, n, error, {n}, stage, out);
+}
+
 // Sums and products of rows where they lie.
 bool reduce_rows(const ReducePass& pass, const ResultRun& where, int64_t n, char* out, Stage* stage) {
   constexpr int64_t block = 64;
   const FewKernels& few = pass.kernels->reduce->few;
   const int64_t size = pass.reduced[0].size;
   if (float_source(pass) >= 0 && pass.factor == nullptr && pass.end != End::plain) {
-    double sums[strip_columns];
-    const double error = few.row_sums[float_source(pass)](sums, pass.in + where.at.in, where.step.in, n, size);
-    return end_plain(pass, where, sums, n, error, stage, out);
+    const plain_sums_t near = few.row_sums[float_source(pass)];
+    constexpr int64_t few_of = 3;  // adding one again takes as long as two
+    return end_floats(
+        pass, where, n, {rough_row_sums(pass, size), near, {n / few_of, near}}, stage, out,
+        [&](plain_sums_t loop, double* sums) { return loop(sums, pass.in + where.at.in, where.step.in, n, size); });
   }
   if (is_product(pass)) {
     auto* const products = reinterpret_cast<double*>(out);
@@ -315,7 +350,7 @@ bool reduce_rows(const ReducePass& pass, const ResultRun& where, int64_t n, char
   if (const int source = dot_source(pass); source >= 0) {
     double sums[strip_columns];
     const RowPair from{pass.in + where.at.in, pass.factor + where.at.factor, where.step.in, where.step.factor};
-    return end_plain(pass, where, sums, n, few.row_dots[source](sums, from, n, size), stage, out);
+    return end_plain(pass, where, sums, n, few.row_dots[source](sums, from, n, size), {n}, stage, out);
   }
   const int terms = pass.factor == nullptr ? terms_float64 : pass.with_rests ? terms_products64 : terms_products32;
   const double count = is_mean(pass) ? double(size) : 1;
@@ -372,11 +407,11 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
   char* const out = static_cast<char*>(results);
   if (pass.turns && rows_in_place(pass)) return reduce_rows(pass, where, n, out, stage);
   if (pass.factor != nullptr) return reduce_dots(pass, where, n, results, stage);
+  if (columns_in_place(pass))
+    return end_floats(pass, where, n,
+                      {rough_column_sums(pass, inner.size), few.column_sums[float_source(pass)], {n / few_in_doubt}}, stage,
+                      out, [&](plain_sums_t loop, double* sums) { return sum_columns(pass, where, n, loop, sums); });
   double sums[2 * strip_columns];
-  if (columns_in_place(pass)) {
-    const double error = sum_columns(pass, where, n, sums);
-    return end_plain(pass, where, sums, n, error, stage, out);
-  }
   if (!in_place(pass, where.step) && !pass.turns && pass.pipeline.count != 1) return false;
   const bool more = is_wide(pass) && pass.initial_type >= 0;
   const int64_t strip = in_place(pass, where.step) && !more ? n : smaller(n, staged_count / (inner.size + (more ? 1 : 0)));
@@ -406,7 +441,7 @@ bool reduce_few(const ReducePass& pass, const ResultRun& where, int64_t n, void*
       if (!round_wide(pass, all, row_bytes, inner.size + (more ? 1 : 0), count, reinterpret_cast<double*>(to))) return false;
     } else {
       const double error = few.column_sums[source_float32](sums, a, row_bytes, inner.size, count * parts);
-      if (!end_plain(pass, run_from(where, c), sums, count * parts, error, stage, to)) return false;
+      if (!end_plain(pass, run_from(where, c), sums, count * parts, error, {count * parts}, stage, to)) return false;
     }
   }
   return true;

@@ -55,11 +55,16 @@ struct FewKernels {
   // Sums of n columns, or of `rows` rows, of floats in float64. Returns at most what each is off by: 0 where all are exact, infinity
   // where elements are not finite.
   plain_sums_t column_sums[float_sources], row_sums[float_sources];
+  // The same, added in float32 for a few steps at a time: faster, with a larger bound. Null for columns of float32.
+  plain_sums_t rough_column_sums[float_sources], rough_row_sums[float_sources];
   // Rounds (sum + initial) * each of at most 64 sums, off by `margin` and by `rounding` of itself. Returns a bit for each that is not
   // known.
   uint64_t (*near_floats)(float* out, const double* sums, int64_t n, double initial, double each, double margin,
                           double rounding);
-  // The same of sums of products of rows of n terms.
+  // The greatest and the least of what these may be, rounded to odd.
+  void (*near_ends)(float* above, float* below, const double* sums, int64_t n, double initial, double each, double margin,
+                    double rounding);
+  // Sums of products of rows of n terms, as row_sums.
   double (*row_dots[float_sources])(double* sums, const RowPair& from, int64_t rows, int64_t n);
   // Exact sums divided by `count`, rounded once, or to odd: what is rounded to fewer bits then is rounded once.
   void (*round_means[2])(float* out, const double* sums, int64_t n, double count);

@@ -57,6 +57,7 @@ struct Stage {
   alignas(64) char factor[3][product_count * 8];
   alignas(64) double products[product_count];
   alignas(64) double rests[product_count];
+  bool is_rough_vague = false;  // sums in float32 left many results in doubt: the next ones are added in float64
 };
 
 struct ReducePass {

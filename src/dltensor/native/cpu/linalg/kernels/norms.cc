@@ -45,8 +45,9 @@ DLT_FN X rest_of(X x, X square) {
   return square_plus(x, -square);
 }
 // Adds x * x, which is not above `sum`, and to `rest` what rounding takes from that.
-DLT_FN void add_smaller(V* sum, V* rest, V x) {
-  const V before = *sum;
+template <class X>
+DLT_FN void add_smaller(X* sum, X* rest, X x) {
+  const X before = *sum;
   *sum = square_plus(x, before);
   *rest += square_plus(x, before - *sum);
 }
@@ -57,8 +58,9 @@ DLT_FN X rest_of(X x, X square) {
   const X split = x * 134217729.0, high = split - (split - x), low = x - high;
   return ((high * high - square) + 2 * high * low) + low * low;
 }
-DLT_FN void add_smaller(V* sum, V* rest, V x) {
-  const V before = *sum, square = x * x;
+template <class X>
+DLT_FN void add_smaller(X* sum, X* rest, X x) {
+  const X before = *sum, square = x * x;
   *sum = before + square;
   *rest += (square - (*sum - before)) + rest_of(x, square);
 }
@@ -90,6 +92,13 @@ DLT_FN double slack_of(int64_t n) {
 // In this range no square of an element has left that of float64, whatever n is.
 constexpr double least_sum = 0x1p-760, most_sum = 0x1p800;
 
+// A power of two above a sum of squares, and above each of these.
+DLT_FN double above_of(double size) { return bits_as<double>(((bits_as<uint64_t>(size) >> 52) + 1) << 52); }
+DLT_FN V above_of(V size) {
+  typedef uint64_t bits __attribute__((vector_size(register_bytes)));
+  return reinterpret_cast<V>(((reinterpret_cast<bits>(size) >> 52) + 1) << 52);
+}
+
 // ---- one run of contiguous elements
 
 constexpr int chains = 4;
@@ -113,9 +122,11 @@ double plain_sum(const F* a, int64_t n) {
     sums[0] = sums[0] + x * x;
   }
   const V all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double total = 0;
-  for (int j = 0; j < lanes; ++j) total += all[j];
-  return total;
+  double total[lanes];
+  memcpy(total, &all, sizeof total);
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) total[j] += total[j + half];
+  return total[0];
 }
 
 // Squares of float32 are exact in float64: only additions are rounded.
@@ -137,10 +148,7 @@ bool norm_run(const double* a, int64_t n, double* out) {
     if (!(size < most_sum)) return false;
     if (size < 0x1p-900) continue;  // less than the bound leaves in doubt
     // Sums begin with a power of two above all squares, so that what rounding takes from each addition takes one more to find.
-    double above;
-    const uint64_t bits = ((bits_as<uint64_t>(size) >> 52) + 1) << 52;
-    memcpy(&above, &bits, 8);
-    const V start = above - V{};
+    const V start = above_of(size) - V{};
     V sums[chains], rests[chains] = {};
     for (int u = 0; u < chains; ++u) sums[u] = start;
     int64_t i = 0;
@@ -154,11 +162,15 @@ bool norm_run(const double* a, int64_t n, double* out) {
       low += rests[u];
     }
   }
-  double sum = 0, rest = 0;
-  for (int j = 0; j < lanes; ++j) {
-    add(&sum, &rest, double(high[j]));
-    rest += low[j];
-  }
+  double sums[lanes], rests[lanes];
+  memcpy(sums, &high, sizeof sums);
+  memcpy(rests, &low, sizeof rests);
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) {
+      add(&sums[j], &rests[j], sums[j + half]);
+      rests[j] += rests[j + half];
+    }
+  const double sum = sums[0], rest = rests[0];
   const double slack = sum * slack_of(n), total = sum + (rest - slack);
   *out = root(total);
   return total == sum + (rest + slack) && total > least_sum && total < most_sum;
@@ -183,17 +195,10 @@ DLT_FN bool is_zero(const W& v) {
   return sum == 0;
 }
 
-// N registers X of columns, whose elements lie `step` bytes apart. `certain` is changed where a norm is not.
+// The roots of the sums of squares of N registers X of columns. `certain` is changed where a norm is not.
 template <class X, int N>
-DLT_FN void norm_columns(const float* a, int64_t step, int64_t n, float* out, bool* certain) {
+DLT_FN void end_columns(X* sums, int64_t n, float* out, bool* certain) {
   constexpr int width = int(sizeof(X) / sizeof(double));
-  X sums[N] = {};
-  for (int64_t k = 0; k < n; ++k, a = reinterpret_cast<const float*>(reinterpret_cast<const char*>(a) + step))
-#pragma GCC unroll 4
-    for (int u = 0; u < N; ++u) {
-      const X x = read<X>(a + u * width);
-      sums[u] = sums[u] + x * x;
-    }
   const double slack = double(n + 8) * 0x1p-53 + 0x1p-50;
   auto doubt = narrow(X{});
 #pragma GCC unroll 4
@@ -212,16 +217,8 @@ DLT_FN void norm_columns(const float* a, int64_t step, int64_t n, float* out, bo
   }
 }
 template <class X, int N>
-DLT_FN void norm_columns(const double* a, int64_t step, int64_t n, double* out, bool* certain) {
+DLT_FN void end_columns(const X* sums, const X* rests, int64_t n, double* out, bool* certain) {
   constexpr int width = int(sizeof(X) / sizeof(double));
-  X sums[N] = {}, rests[N] = {};
-  for (int64_t k = 0; k < n; ++k, a = reinterpret_cast<const double*>(reinterpret_cast<const char*>(a) + step))
-#pragma GCC unroll 4
-    for (int u = 0; u < N; ++u) {
-      const X x = read<X>(a + u * width), square = x * x;
-      add(&sums[u], &rests[u], square);
-      rests[u] += rest_of(x, square);
-    }
   const double relative = 8 * slack_of(8 * n);
   X doubt{}, differs[N];
 #pragma GCC unroll 4
@@ -240,20 +237,109 @@ DLT_FN void norm_columns(const double* a, int64_t step, int64_t n, double* out, 
   }
 }
 
+// N registers X of columns, whose elements lie `step` bytes apart.
+template <class X, int N>
+DLT_FN void norm_columns(const float* a, int64_t step, int64_t n, float* out, bool* certain) {
+  constexpr int width = int(sizeof(X) / sizeof(double));
+  X sums[N] = {};
+  for (int64_t k = 0; k < n; ++k, a = reinterpret_cast<const float*>(reinterpret_cast<const char*>(a) + step))
+#pragma GCC unroll 4
+    for (int u = 0; u < N; ++u) {
+      const X x = read<X>(a + u * width);
+      sums[u] = sums[u] + x * x;
+    }
+  end_columns<X, N>(sums, n, out, certain);
+}
+template <class X>
+DLT_FN void add_square(X* sum, X* rest, X x) {
+  const X square = x * x;
+  add(sum, rest, square);
+  *rest += rest_of(x, square);
+}
+// Rows of at least `least_read_twice` are read for the size of their squares first, in blocks that stay in the first cache.
+template <class X, int N>
+DLT_FN void norm_columns(const double* a, int64_t step, int64_t n, double* out, bool* certain) {
+  constexpr int width = int(sizeof(X) / sizeof(double));
+  constexpr int64_t least_read_twice = 16, block = 64;
+  X high[N] = {}, low[N] = {};
+  const auto each_row = [&](int64_t first, int64_t end, auto take) __attribute__((always_inline)) {
+    for (int64_t k = first; k < end; ++k) {
+      const double* const row = reinterpret_cast<const double*>(reinterpret_cast<const char*>(a) + k * step);
+#pragma GCC unroll 4
+      for (int u = 0; u < N; ++u) take(u, read<X>(row + u * width));
+    }
+  };
+  if (n < least_read_twice)
+    each_row(0, n, [&](int u, X x) __attribute__((always_inline)) { add_square(&high[u], &low[u], x); });
+  for (int64_t first = 0; n >= least_read_twice && first < n; first += block) {
+    const int64_t end = first + block < n ? first + block : n;
+    X sums[N] = {}, rests[N] = {}, above[N];
+    each_row(first, end, [&](int u, X x) __attribute__((always_inline)) { sums[u] = sums[u] + x * x; });
+    for (int u = 0; u < N; ++u) sums[u] = above[u] = above_of(sums[u]);
+    each_row(first, end, [&](int u, X x) __attribute__((always_inline)) { add_smaller(&sums[u], &rests[u], x); });
+    for (int u = 0; u < N; ++u) {
+      add(&high[u], &low[u], sums[u] - above[u]);
+      low[u] += rests[u];
+    }
+  }
+  end_columns<X, N>(high, low, n, out, certain);
+}
+
+// COUNT columns, fewer than a register has lanes, whose rows follow one another: as many registers hold as many rows as there are lanes.
+template <int COUNT>
+void few_columns(const float* a, int64_t n, float* out, bool* certain) {
+  V sums[COUNT] = {};
+  int64_t k = 0;
+  for (; k + lanes <= n; k += lanes, a += COUNT * lanes)
+    each<COUNT>([&](int r) __attribute__((always_inline)) {
+      const V x = read<V>(a + r * lanes);
+      sums[r] += x * x;
+    });
+  double total[COUNT] = {};
+  for (int i = 0; i < COUNT * lanes; ++i) total[i % COUNT] += sums[i / lanes][i % lanes];
+  for (; k < n; ++k, a += COUNT)
+    for (int c = 0; c < COUNT; ++c) total[c] += double(a[c]) * double(a[c]);
+  for (int c = 0; c < COUNT; ++c) end_columns<double, 1>(total + c, n, out + c, certain + c);
+}
+template <int COUNT>
+void few_columns(const double* a, int64_t n, double* out, bool* certain) {
+  V sums[COUNT] = {}, rests[COUNT] = {};
+  int64_t k = 0;
+  for (; k + lanes <= n; k += lanes, a += COUNT * lanes)
+    each<COUNT>([&](int r) __attribute__((always_inline)) { add_square(&sums[r], &rests[r], read<V>(a + r * lanes)); });
+  double total[COUNT] = {}, rest[COUNT] = {};
+  for (int i = 0; i < COUNT * lanes; ++i) {
+    add(&total[i % COUNT], &rest[i % COUNT], double(sums[i / lanes][i % lanes]));
+    rest[i % COUNT] += rests[i / lanes][i % lanes];
+  }
+  for (; k < n; ++k, a += COUNT)
+    for (int c = 0; c < COUNT; ++c) add_square(&total[c], &rest[c], a[c]);
+  for (int c = 0; c < COUNT; ++c) end_columns<double, 1>(total + c, rest + c, n, out + c, certain + c);
+}
+
 template <class F>
 void columns(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain) {
   const F* const from = static_cast<const F*>(a);
   F* const to = static_cast<F*>(out);
   constexpr int64_t group = chains * lanes;
-  int64_t c = 0;
   memset(certain, 1, size_t(count));
-  // The last columns of several groups overlap those before.
-  for (; count >= group && c < count; c += group) {
-    const int64_t at = c + group <= count ? c : count - group;
-    norm_columns<V, chains>(from + at, step, n, to + at, certain + at);
-  }
-  for (; c + lanes <= count; c += lanes) norm_columns<V, 1>(from + c, step, n, to + c, certain + c);
-  for (; c < count; ++c) norm_columns<double, 1>(from + c, step, n, to + c, certain + c);
+  // The last columns overlap those before.
+  const auto all = [&]<class X, int N>() {
+    constexpr int64_t width = N * int64_t(sizeof(X) / sizeof(double));
+    for (int64_t c = 0; c < count; c += width) {
+      const int64_t at = c + width <= count ? c : count - width;
+      norm_columns<X, N>(from + at, step, n, to + at, certain + at);
+    }
+  };
+  if (count >= group) return all.template operator()<V, chains>();
+  if (count >= lanes) return all.template operator()<V, 1>();
+  bool is_done = false;
+  if (step == count * int64_t(sizeof(F)))
+    each<lanes>([&](auto number) __attribute__((always_inline)) {
+      if constexpr (number > 1)
+        if (number == count) few_columns<number>(from, n, to, certain), is_done = true;
+    });
+  if (!is_done) all.template operator()<double, 1>();
 }
 
 }  // namespace

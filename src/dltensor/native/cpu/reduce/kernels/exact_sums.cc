@@ -3,7 +3,6 @@
 #include "native/cpu/reduce/kernels/biased_lanes.h"
 #include "native/cpu/reduce/kernels/binned_sum.h"
 #include "native/cpu/reduce/kernels/narrow_floats.h"
-#include "native/cpu/reduce/kernels/rounded_lanes.h"
 #include "native/ops/reduce/reductions.h"
 
 namespace dlt::DLT_LEVEL {
@@ -340,22 +339,43 @@ void column_products(double* out, const void* a, int64_t row_bytes, int64_t rows
     const int64_t m = n - first < width ? n - first : width;
     const auto value = [&](int64_t r, int64_t c) { return double(element<T>(from + r * row_bytes, first + c)); };
     double lane[ordered][width];
-    const auto reduce = [&](int64_t columns) {
-      for (int64_t r = 0; r < ordered; ++r)
-        for (int64_t c = 0; c < columns; ++c) lane[r][c] = value(r, c);
-      int64_t r = ordered;
-      for (; r + 2 * ordered <= rows; r += 2 * ordered)  // two rows each time a lane is read and written
-        for (int64_t k = 0; k < ordered; ++k)
-          for (int64_t c = 0; c < columns; ++c) lane[k][c] = lane[k][c] * value(r + k, c) * value(r + k + ordered, c);
-      for (; r < rows; ++r)
-        for (int64_t c = 0; c < columns; ++c) lane[r % ordered][c] *= value(r, c);
+    // Products of the rows of each lane, in N registers from column c on, the last of which ends with column `end`.
+    const auto multiply = [&]<int N>(int64_t c, int64_t end) __attribute__((always_inline)) {
+      const auto column = [&](int j) { return j + 1 < N ? c + j * lanes : end - lanes; };
+      for (int64_t k = 0; k < ordered; ++k) {
+        V all[N];
+        const auto at = [&](int64_t r, int j) {
+          return load(reinterpret_cast<const T*>(from + r * row_bytes) + first + column(j));
+        };
+        each<N>([&](int j) __attribute__((always_inline)) { all[j] = at(k, j); });
+        for (int64_t r = k + ordered; r < rows; r += ordered)
+          each<N>([&](int j) __attribute__((always_inline)) { all[j] *= at(r, j); });
+        each<N>([&](int j) __attribute__((always_inline)) { save(lane[k] + column(j), all[j]); });
+      }
+    };
+    constexpr int wide = 8;  // registers
+    int64_t done = 0;
+    for (; done + wide * lanes <= m; done += wide * lanes) multiply.template operator()<wide>(done, done + wide * lanes);
+    if (done < m && m >= lanes) {
+      const int64_t left = (m - done + lanes - 1) / lanes;
+      each<wide>([&](auto n) __attribute__((always_inline)) {
+        if (n + 1 == left) multiply.template operator()<n + 1>(done, m);
+      });
+      done = m;
+    }
+    for (; done < m; ++done)
+      for (int64_t k = 0; k < ordered; ++k) {
+        lane[k][done] = value(k, done);
+        for (int64_t r = k + ordered; r < rows; r += ordered) lane[k][done] *= value(r, done);
+      }
+    const auto end = [&](int64_t columns) {
       for (int64_t half = ordered / 2; half > 0; half /= 2)
         for (int64_t k = 0; k < half; ++k)
           for (int64_t c = 0; c < columns; ++c) lane[k][c] *= lane[k + half][c];
       for (int64_t c = 0; c < columns; ++c) out[first + c] = reductions::plain_nan(lane[0][c]);
     };
-    if (m == width) reduce(width);
-    else reduce(m);
+    if (m == width) end(width);
+    else end(m);
   }
 }
 
@@ -386,6 +406,7 @@ void fill_exact_sums(ReduceKernels* kernels) {
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
   fill_row_sums(kernels);
+  fill_rough_sums(kernels);
 }
 
 }  // namespace dlt::DLT_LEVEL

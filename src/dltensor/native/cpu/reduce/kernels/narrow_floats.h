@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers of floats of up to 32 bits: as two registers of float64, and as the bits of float32.
+// Registers of floats of up to 32 bits: as two registers of float64, as the bits of float32, and in chains of additions.
 #pragma once
-#include "native/cpu/reduce/kernels/two_sum_lanes.h"
+#include "native/cpu/reduce/kernels/biased_lanes.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -52,6 +52,197 @@ DLT_FN void add_floats(const T* from, V* x, V* y, Span* exponents) {
   *y += all.high;
   exponents->deposit(all.bits);
 }
+
+// ---- short chains of additions in float32, the sums of which are added in float64, and how far these are off at most
+
+using F = pack<float>::type;
+constexpr int floats = pack<float>::lanes;
+
+DLT_FN F as_floats(Span::U bits) { return reinterpret_cast<F>(bits); }
+// Adds a register of float32 to two of float64.
+DLT_FN void widen_into(V* x, V* y, F from) {
+  const Floats all = floats_of(reinterpret_cast<Span::U>(from));
+  *x += all.low;
+  *y += all.high;
+}
+// The most that n elements of at most `most` lose in float64, after so many additions one after the other.
+DLT_FN double loss_of(double most, int64_t n, int64_t additions) { return most * double(n) * double(additions + 2) * 0x1p-53; }
+
+// ---- float32: a chain begins with a number so large that what an addition rounds off is known, and is added apart
+
+// The greatest magnitude of floats; one that is no number may be lost.
+struct Greatest {
+#if defined(__AVX512DQ__)
+  F most;
+  DLT_FN void clear() { most = F{}; }
+  DLT_FN void deposit(F x) {
+    constexpr int magnitude = 0b1011;  // the greater one without its sign
+    most = F(_mm512_range_ps(__m512(x), __m512(most), magnitude));
+  }
+  float greatest() const { return bits_as<float>(greatest_of(reinterpret_cast<Span::U>(most))); }
+  bool is_below(F limit) const { return _mm512_cmp_ps_mask(__m512(most), __m512(limit), _CMP_NLT_UQ) == 0; }
+#else
+  Span::U most;
+  DLT_FN void clear() { most = Span::U{}; }
+  DLT_FN void deposit(F x) {
+    const Span::U bits = reinterpret_cast<Span::U>(x) & 0x7fffffffu;
+    most = bits > most ? bits : most;
+  }
+  float greatest() const { return bits_as<float>(greatest_of(most)); }
+  bool is_below(F limit) const {
+    const Span::U above = Span::U(most >= reinterpret_cast<Span::U>(limit));
+    return !has_any(reinterpret_cast<integers>(above));
+  }
+#endif
+};
+
+// Chains of float32 smaller than `limit`, a power of two. They are short, and several are joined, for what is left in doubt grows with
+// the square of their length.
+class LargeStart {
+ public:
+  static constexpr int longest = 4, joined = 4;
+
+  // For elements of at most `most`; false where that is too large.
+  bool choose(float most) {
+    if (!(most < 0x1p100f)) return false;
+    const float least = 0x1p-80f;
+    limit_ = bits_as<float>((bits_as<uint32_t>(most < least ? least : most) & 0xff800000u) + 0x00800000u);
+    start_ = F{} + 1.5f * room * limit_;
+    return true;
+  }
+  float limit() const { return limit_; }
+  DLT_FN F start() const { return start_; }
+  // An addition rounds off at most half of the last place of a number below 2 * room * limit: room * limit * 2^-24. Of the sum of k
+  // of these, (k + 1) / 2 * 2^-24 times as much may be lost for each, and once as much each time that the number of chains is halved.
+  double error_of(int64_t n) const { return double(n) * (longest / 2 + 0.5 + 2) * double(limit_) * room * 0x1p-48; }
+
+ private:
+  static constexpr float room = 2 * longest;  // a chain stays between `room` and 2 * `room` times the limit
+  float limit_ = 0;
+  F start_{};
+};
+
+template <class T>
+struct Chains;
+
+template <>
+struct Chains<float> {
+  static constexpr int elements = floats, joined = LargeStart::joined, longest = LargeStart::longest * joined;
+  F sum[joined], rest[joined];
+  DLT_FN void start(const LargeStart& from) {
+    for (int k = 0; k < joined; ++k) {
+      sum[k] = from.start();
+      rest[k] = F{};
+    }
+  }
+  // Into chain K.
+  template <int K>
+  DLT_FN void add(const float* p, Greatest* most) {
+    const F x = *reinterpret_cast<const pack<float>::loose*>(p), next = sum[K] + x;
+    rest[K] += x - (next - sum[K]);
+    sum[K] = next;
+    most->deposit(x);
+  }
+  // Adds the sums of lanes to registers of float64. Those of the chains are multiples of one power of two, and so is theirs.
+  DLT_FN void end_row(V* x, V* y, const LargeStart& from) const {
+    static_assert(joined == 4);
+    const F large = from.start();
+    widen_into(x, y, ((sum[0] - large) + (sum[1] - large)) + ((sum[2] - large) + (sum[3] - large)));
+    widen_into(x, y, (rest[0] + rest[1]) + (rest[2] + rest[3]));
+  }
+};
+
+// ---- floats of 16 bits: a few of them in float32 leave room for those of their results
+
+// The least and the greatest magnitude of floats of 16 bits, zeros left out.
+template <class T>
+struct NarrowSpan {
+  typedef uint16_t H __attribute__((vector_size(register_bytes)));
+  static constexpr int exponent_at = is_same<T, float16>::value ? 10 : 7;  // bits of a fraction
+  H low, high;
+  DLT_FN void clear() {
+    low = ~H{};
+    high = H{};
+  }
+  DLT_FN void deposit(Span::U bits) {
+    const H size = reinterpret_cast<H>(bits) & uint16_t(0x7fff), less = size - uint16_t(1);
+    low = less < low ? less : low;
+    high = size > high ? size : high;
+  }
+  uint16_t greatest() const {
+    uint16_t most = 0;
+    for (int j = 0; j < 2 * floats; ++j) most = high[j] > most ? high[j] : most;
+    return most;
+  }
+  // Binary places between the last one of the least and the first one of the greatest.
+  int places() const {
+    uint16_t least = 0x7fff;
+    for (int j = 0; j < 2 * floats; ++j) least = low[j] < least ? low[j] : least;
+    return (greatest() >> exponent_at) - ((least + 1) >> exponent_at) + exponent_at + 1;
+  }
+};
+
+struct PlainStart {};
+
+// Halves in float32: the sums of two registers, and which elements these are.
+template <class T>
+struct Halves;
+
+template <>
+struct Halves<bfloat16> {  // even and odd
+  F first, second;
+  DLT_FN explicit Halves(const bfloat16* p) {
+    const Span::U bits = *reinterpret_cast<const Span::loose*>(p);
+    first = as_floats(bits << 16);
+    second = as_floats(bits & 0xffff0000u);
+  }
+  template <int FROM, int... I>
+  DLT_FN static F in_turns(F even, F odd, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(even, odd, (FROM + I / 2 + (I % 2 == 0 ? 0 : floats))...);
+  }
+  DLT_FN static F lower(F even, F odd) { return in_turns<0>(even, odd, std::make_integer_sequence<int, floats>()); }
+  DLT_FN static F upper(F even, F odd) { return in_turns<floats / 2>(even, odd, std::make_integer_sequence<int, floats>()); }
+};
+
+#if defined(__F16C__)
+template <>
+struct Halves<float16> {  // lower and upper
+  F first, second;
+  DLT_FN explicit Halves(const float16* p) {
+#if defined(__AVX512F__)
+    const __m256i* const halves = reinterpret_cast<const __m256i*>(p);
+    first = F(_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(halves)));
+    second = F(_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(halves + 1)));
+#else
+    const __m128i* const halves = reinterpret_cast<const __m128i*>(p);
+    first = F(_mm256_cvtph_ps(_mm_loadu_si128(halves)));
+    second = F(_mm256_cvtph_ps(_mm_loadu_si128(halves + 1)));
+#endif
+  }
+  DLT_FN static F lower(F low, F) { return low; }
+  DLT_FN static F upper(F, F high) { return high; }
+};
+#endif
+
+template <class T>
+struct Chains {
+  static constexpr int elements = 2 * floats, joined = 1, longest = 8;
+  F first, second;
+  DLT_FN void start(PlainStart) { first = second = F{}; }
+  template <int>
+  DLT_FN void add(const T* p, NarrowSpan<T>* span) {
+    const Halves<T> halves(p);
+    first += halves.first;
+    second += halves.second;
+    span->deposit(*reinterpret_cast<const Span::loose*>(p));
+  }
+  DLT_FN void end(V* sums) const {
+    widen_into(sums, sums + 1, Halves<T>::lower(first, second));
+    widen_into(sums + 2, sums + 3, Halves<T>::upper(first, second));
+  }
+  // The same where all elements are of one row.
+  DLT_FN void end_row(V* x, V* y, PlainStart) const { widen_into(x, y, first + second); }
+};
 
 }  // namespace
 }  // namespace dlt::DLT_LEVEL

@@ -3,18 +3,10 @@
 // registers as it has lanes end in one. The terms of products, and the ends of results.
 #include "native/cpu/reduce/kernels/biased_lanes.h"
 #include "native/cpu/reduce/kernels/narrow_floats.h"
-#include "native/cpu/reduce/kernels/rounded_lanes.h"
 #include "native/ops/reduce/reductions.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
-
-// Rows `row_bytes` apart, of which the last one stands for those that follow.
-struct Rows {
-  const char* at;
-  int64_t row_bytes, count;
-  DLT_FN const char* operator()(int64_t r) const { return at + (r < count ? r : count - 1) * row_bytes; }
-};
 
 // ---- sums of floats of up to 32 bits: added plainly, and the span of their exponents says how far they may be off
 
@@ -43,8 +35,8 @@ double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, in
   exponents.clear();
   for (int64_t r = 0; r < rows; r += lanes) {
     const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
-    V all[lanes];
-    for (int k = 0; k < lanes; k += 2) add_rows<T, 2>(all, &exponents, from, k, n);
+    V all[lanes] = {};
+    for (int k = 0; k < lanes && r + k < rows; k += 2) add_rows<T, 2>(all, &exponents, from, k, n);
     const V ended = joined(all, Add());
     __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
   }
@@ -293,6 +285,15 @@ void row_products(double* out, const void* a, int64_t row_bytes, int64_t rows, i
 
 // ---- the ends of results of few elements that follow one another
 
+// A float64 as float32. ODD: its last bit says whether the rest is 0, so that narrower floats are rounded once.
+template <bool ODD>
+DLT_FN float as_float(double x) {
+  const float near = float(x);
+  if constexpr (!ODD) return near;
+  const double rest = x - double(near);
+  const uint32_t bits = bits_as<uint32_t>(near), step = (rest > 0) == (x > 0) ? 1u : ~0u;
+  return bits_as<float>(bits + (rest != 0 && (bits & 1) == 0 ? step : 0u));
+}
 // Rounds sums to float32; a bit for each that is not known.
 uint64_t near_floats(float* out, const double* sums, int64_t n, double initial, double each, double margin, double rounding) {
   uint32_t unknown[64];
@@ -307,14 +308,13 @@ uint64_t near_floats(float* out, const double* sums, int64_t n, double initial, 
   return bits;
 }
 
-// A float64 as float32. ODD: its last bit says whether the rest is 0, so that narrower floats are rounded once.
-template <bool ODD>
-DLT_FN float as_float(double x) {
-  const float near = float(x);
-  if constexpr (!ODD) return near;
-  const double rest = x - double(near);
-  const uint32_t bits = bits_as<uint32_t>(near), step = (rest > 0) == (x > 0) ? 1u : ~0u;
-  return bits_as<float>(bits + (rest != 0 && (bits & 1) == 0 ? step : 0u));
+void near_ends(float* above, float* below, const double* sums, int64_t n, double initial, double each, double margin,
+               double rounding) {
+  DLT_EACH {
+    const double value = (sums[i] + initial) * each, off = margin + magnitude_of(value) * rounding;
+    above[i] = as_float<true>(value + off);
+    below[i] = as_float<true>(value - off);
+  }
 }
 // Sums divided by `count`, rounded to odd.
 void odd_means(double* out, const double* sums, int64_t n, double count) {
@@ -415,6 +415,7 @@ void fill_row_sums(ReduceKernels* kernels) {
   few->row_products[0] = row_products<float>;
   few->row_products[1] = row_products<double>;
   few->near_floats = near_floats;
+  few->near_ends = near_ends;
   few->round_means[0] = round_means<false>;
   few->round_means[1] = round_means<true>;
   few->half_differences = half_differences;
