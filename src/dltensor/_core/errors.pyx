@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one way from a status of the engine to a Python exception; the rows of native/status.h say which."""
 
+import _thread
 import builtins
-import threading
 
 from .native cimport Fault, Status, fault_count, fault_table, message
 
@@ -33,7 +33,7 @@ cdef object exception_of(Fault fault):
     return _exceptions.get(<int>fault)
 
 
-_kept = threading.local()
+_kept = _thread._local()  # threading is slow to import
 
 
 def keep_exception(error):

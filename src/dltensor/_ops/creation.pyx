@@ -346,6 +346,8 @@ def arange(start, /, stop=None, step=1, dtype=None, *, device=None):
         raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}")
     size = -((start - stop) // step) if whole else _count(start, stop, step)
     value = type_table[type_int64 if whole else default_real()].dtype if dtype is None else read_dtype(dtype, "arange")
+    if size >= _HALF:
+        empty_for("arange", size, dtype_of(value))  # which raises
     known = size > 0 and _read_steps(start, step, size - 1, whole, value, &steps)
     there = known and device is not None and _are_made_there(steps, value)
     result = empty_for("arange", size if size > 0 else 0, dtype_of(value), device if there else None)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random values in device memory: one launch of kernels/random/random.cuh or samples.cuh.
+// Random values in device memory, and numbers at equal steps: one launch of kernels/random/random.cuh, samples.cuh or steps.cuh.
 #include "native/cuda/random/random.h"
 
 #include "native/cuda/elementwise/plan.h"
+#include "native/layout/layout.h"
 #include "native/ops/random/draws.h"
+#include "native/ops/random/steps.h"
 
 namespace dlt::cuda {
 namespace {
@@ -58,6 +60,25 @@ Status draw(Distribution distribution, int type, int words, const Draw& how, uin
   // The kernels of samples.cuh have at most 256 threads, which is the choice without a setting.
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, static_cast<int64_t>(p.blocks), n,
                                          words > 0 ? context.launch : nullptr);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
+}
+
+Status fill_steps(const Steps& steps, const Operand& out, const LaunchContext& context) noexcept {
+  const DLTensor& tensor = *out.tensor;
+  const int64_t count = numel(tensor.ndim, tensor.shape);
+  if (count == 0) return success;
+  if (is_misaligned(tensor)) [[unlikely]]
+    return through_aligned(out, context, [&](const Operand& aligned) { return fill_steps(steps, aligned, context); });
+  Device& device = *context.stream->device;
+  const int type = find_type(tensor.dtype), form = static_cast<int>(steps.form);
+  Kernel kernel;
+  DLT_TRY(family_kernel(
+      device, Family::steps, static_cast<uint64_t>(type * 4 + form), "native/cuda/kernels/random/steps.cuh",
+      [&] { return std::string("random::steps<") + type_name(type) + ", " + std::to_string(form) + ">"; }, &kernel));
+  DLT_TRY(use(out.block, *context.stream, true));
+  steps::Run p{reinterpret_cast<void*>(address(tensor)), static_cast<uint64_t>(count), steps};
+  const int64_t packs = (count * type_table[type].bytes + 15) / 16;
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, packs, count, context.launch);
   return launch_kernel(device, kernel, geometry, *context.stream, &p);
 }
 
