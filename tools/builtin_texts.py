@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write signatures and docstrings of the functions of tables, which the build compiles (the build runs it).
 
-    python tools/builtin_texts.py FILE
+    python tools/builtin_texts.py operations|reductions FILE
 
-The header FILE has a text for each row of ops.h and of rows.h, in the order of the rows, for functions and for methods
-of Tensor. Nothing of the package is imported.
+The header FILE has a text for each row of ops.h or of rows.h, in the order of the rows: for functions, and for methods
+of Tensor, too, where these are reductions. Nothing of the package is imported.
 """
 
 import argparse
@@ -34,14 +34,22 @@ def literal(text):
     return "\n".join(f'    "{line}{end}"' for line, end in zip(lines, ["\\n"] * (len(lines) - 1) + [""], strict=True))
 
 
-def header(tables):
-    """Return the text of the header."""
-    reductions = tables.reductions.values()
-    lists = {
-        "operation_texts": [described(row) for row in tables.operations.values()],
-        "reduction_texts": [described_reduction(row) for row in reductions],
-        "reduction_method_texts": [described_reduction(row, method=True) for row in reductions],
+def operations(tables):
+    """Return the texts of the operations by the name of the list."""
+    return {"operation_texts": [described(row) for row in tables.operations.values()]}
+
+
+def reductions(tables):
+    """Return the texts of the reductions by the names of the lists."""
+    rows = tables.reductions.values()
+    return {
+        "reduction_texts": [described_reduction(row) for row in rows],
+        "reduction_method_texts": [described_reduction(row, method=True) for row in rows],
     }
+
+
+def header(lists):
+    """Return the text of the header."""
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
         "// Signatures and docstrings of functions by row, written by tools/builtin_texts.py.",
@@ -55,8 +63,11 @@ def header(tables):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table", choices=("operations", "reductions"))
     parser.add_argument("output", type=Path)
-    parser.parse_args().output.write_text(header(Tables(PACKAGE)))
+    options = parser.parse_args()
+    lists = {"operations": operations, "reductions": reductions}[options.table](Tables(PACKAGE))
+    options.output.write_text(header(lists))
 
 
 if __name__ == "__main__":

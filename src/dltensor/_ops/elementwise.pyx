@@ -60,7 +60,7 @@ cdef extern from "_ops/builtins.h" namespace "dlt":
     ctypedef object (*Rounded)(PyObject*, PyObject*, PyObject*)
     int add_functions(object, const char* const*, Element, Rounded) except -1
 
-cdef extern from "builtin_texts.h" namespace "dlt":
+cdef extern from "operations_texts.h" namespace "dlt":
     const char* const operation_texts[1]
 
 cdef enum:

@@ -46,7 +46,7 @@ cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     int reduction_result(int, int, bint)
     bint reduce_runs(int, int, const void*, int64_t, int64_t, double, void*)
 
-cdef extern from "builtin_texts.h" namespace "dlt":
+cdef extern from "reductions_texts.h" namespace "dlt":
     const char* const reduction_texts[1]
     const char* const reduction_method_texts[1]
 
