@@ -22,7 +22,7 @@ import dltensor as dl
 
 ROOT = Path(os.environ["PYTHONPATH"].split(os.pathsep)[0])
 OWN = ("cupy.testing", "cupy.exceptions")
-# What files of tests call while they are imported, and functions that make their arguments.
+# Functions that files of tests call while they are imported, and those that build their arguments.
 KNOWN = {"cupy.cuda.runtime.is_hip": False, "cupy._core.internal.prod": math.prod}
 
 

@@ -13,7 +13,7 @@ from . import _driver as _cuda
 
 
 class _Functions:
-    """The functions of an allocator, and the objects that stand for memory it has given."""
+    """The functions of an allocator, and the objects that own its memory."""
 
     def __init__(self, allocate: Callable[..., Any], free: Callable[..., Any] | None) -> None:
         self._allocate, self._free = allocate, free

@@ -10,12 +10,12 @@
 namespace dlt::cuda {
 namespace {
 
-struct Given {
+struct Allocations {
   std::mutex mutex;
   std::unordered_map<void*, Block*> blocks;
 };
-Given& given() noexcept {
-  static NoDestructor<Given> instance;
+Allocations& allocations() noexcept {
+  static NoDestructor<Allocations> instance;
   return *instance;
 }
 
@@ -25,7 +25,7 @@ Status give(size_t bytes, int device, CUstream handle, void** out) noexcept {
   DLT_TRY(stream_of(device, handle, &stream));
   DLT_TRY(allocate(*stream, bytes, &block));
   const Status status = guarded("allocate", [&] {
-    Given& g = given();
+    Allocations& g = allocations();
     std::lock_guard<std::mutex> hold(g.mutex);
     g.blocks[block->data] = block;
     return success;
@@ -50,7 +50,7 @@ extern "C" DLT_API void* dlt_torch_malloc(ssize_t size, int device, void* stream
 extern "C" DLT_API void dlt_torch_free(void* pointer, ssize_t, int device, void* handle) noexcept {
   dlt::Block* block = nullptr;
   {
-    dlt::cuda::Given& g = dlt::cuda::given();
+    dlt::cuda::Allocations& g = dlt::cuda::allocations();
     std::lock_guard<std::mutex> hold(g.mutex);
     const auto found = g.blocks.find(pointer);
     if (found == g.blocks.end()) return;
