@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operands, integers and sequences are read once: a second answer may name other memory, a class may say anything."""
 
+import contextlib
 import operator
 
 import numpy as np
 import pytest
+import test_arrays
+import test_numpy_values
+from numpy_twins import DATA, HERE
+from test_default_dtype import ARGUMENTS, FUNCTIONS
+from test_spelling_rows import ROWS
 
 import dltensor as dl
 
@@ -60,6 +66,107 @@ def test_a_foreign_operand_is_read_once(call):
     operand = Twice()
     CALLS[call](operand)
     assert operand.asked == 1
+
+
+class Counted:
+    """An array that counts how often it is asked for its elements."""
+
+    def __init__(self, array):
+        self.asked, self.array = 0, array
+
+    def answer(self, *_, **__):
+        self.asked += 1
+        return self
+
+
+class WithInterface(Counted):
+    __array_interface__ = property(lambda self: self.answer().array.__array_interface__)
+
+
+class WithCapsule(Counted):
+    def __dlpack__(self, **options):
+        return self.answer().array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class WithArray(Counted):
+    def __array__(self, *_, **__):
+        return self.answer().array
+
+
+KINDS = (WithInterface, WithCapsule, WithArray)
+
+
+def foreign(value, kind, made):
+    """What was drawn for a call, with an object of the kind for each tensor; those are appended to `made`."""
+    if type(value) in (list, tuple):
+        return type(value)(foreign(one, kind, made) for one in value)
+    if type(value) is not dl.Tensor:
+        return value
+    made.append(kind(value.numpy().copy()))
+    return made[-1]
+
+
+class Names(dict):
+    """The arrays of the tests beside NumPy by their names: an object of the kind at each mention."""
+
+    def __init__(self, kind):
+        super().__init__(module=dl, nan=dl.nan, inf=dl.inf)
+        self.kind, self.made = kind, []
+
+    def __missing__(self, name):
+        return foreign(HERE[name], self.kind, self.made) if name in DATA else HERE[name]
+
+
+def tell_who_asks_twice(call, made):
+    """Make a call, refused or not, and test that no operand was asked more than once; return how many there were."""
+    with contextlib.suppress(Exception):
+        call()
+    assert [operand.asked for operand in made if operand.asked > 1] == []
+    return len(made)
+
+
+SQUARE = dl.asarray([[1.5, 2.0], [0.5, 4.0]])
+LIKE = [(x, *more) for x in (SQUARE, SQUARE[0]) for more in ((), (x,), (x, x), (2,), (0.5,), ((1, 0),), ([x, x],))]
+LIKE += [([SQUARE, SQUARE],), ([[SQUARE], [SQUARE]],), ((SQUARE[0], SQUARE[1]),), (SQUARE[0], SQUARE[1], SQUARE[0])]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.filterwarnings("ignore")
+def test_every_function_reads_each_operand_once(name, kind):
+    for arguments in ARGUMENTS + LIKE:
+        made = []
+        own = arguments[:1] if name.startswith("Tensor.") else ()  # the tensor whose method it is
+        given = [*own, *foreign(list(arguments[len(own) :]), kind, made)]
+        if made and (not own or type(own[0]) is dl.Tensor):
+            tell_who_asks_twice(lambda: FUNCTIONS[name](*given), made)  # noqa: B023
+
+
+LINES = [f"module.{call}" for module in (test_arrays, test_numpy_values) for call in module.CALLS.split()]
+LINES += [f"module.{row.name}({row.example})" for row in ROWS if row.is_function]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore")
+def test_every_call_that_is_compared_with_numpy_reads_each_operand_once(kind):
+    asked = 0
+    for line in LINES:
+        names = Names(kind)
+        try:
+            asked += tell_who_asks_twice(lambda: eval(line, {}, names), names.made)  # noqa: B023
+        except AssertionError as error:
+            raise AssertionError(line) from error
+    assert asked > len(LINES) / 2
+
+
+def test_bins_for_two_columns_are_read_once():
+    bins = WithInterface(np.array([0.0, 1.0, 2.0]))
+    counts, first, second = dl.histogram2d([0.5, 1.5], [1.5, 1.5], bins)
+    assert bins.asked == 1
+    assert (counts.tolist(), first.tolist()) == ([[0.0, 1.0], [0.0, 1.0]], second.tolist())
 
 
 # -- integers and sequences that say of themselves what is not so ------------------------------------------------------

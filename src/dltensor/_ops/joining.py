@@ -267,9 +267,15 @@ def block(arrays, /):
     >>> dl.block([[dl.eye(2), dl.zeros((2, 1))], [dl.ones((1, 3))]]).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     """
+    arrays = _read(arrays)
     depth = _depth(arrays)
     ndim = max(depth, _most_dimensions(arrays))
     return _joined(arrays, ndim, ndim - depth)
+
+
+def _read(blocks):
+    """The same lists of tensors."""
+    return [_read(one) for one in blocks] if isinstance(blocks, list) else asarray(blocks)
 
 
 def _depth(blocks):
@@ -283,15 +289,14 @@ def _depth(blocks):
 
 
 def _most_dimensions(blocks):
-    return max(map(_most_dimensions, blocks)) if isinstance(blocks, list) else asarray(blocks).ndim
+    return max(map(_most_dimensions, blocks)) if isinstance(blocks, list) else blocks.ndim
 
 
 def _joined(blocks, ndim, axis):
     """Join a list along `axis`, and the lists in it along those after it."""
     if isinstance(blocks, list):
         return concat([_joined(one, ndim, axis + 1) for one in blocks], axis=axis)
-    x = asarray(blocks)
-    return reshape(x, (1,) * (ndim - x.ndim) + x.shape).copy()
+    return reshape(blocks, (1,) * (ndim - blocks.ndim) + blocks.shape).copy()
 
 
 def append(x, /, values, axis=None):

@@ -299,9 +299,13 @@ def _equal_edges(x, bins, limits, func):
     return edges
 
 
+def _is_number(bins):
+    return hasattr(bins, "__index__") and getattr(bins, "ndim", 0) == 0
+
+
 def _edges(x, bins, limits, func):
     """Edges of bins from their number, or those that were given, checked."""
-    if hasattr(bins, "__index__") and getattr(bins, "ndim", 0) == 0:
+    if _is_number(bins):
         return _equal_edges(x, integer_of(bins, "bins", func), limits, func)
     edges = asarrays(x, bins)[1]
     edges = edges.to(x.device) if isinstance(bins, (list, tuple)) else edges
@@ -407,10 +411,10 @@ def histogram_bin_edges(x, /, bins=10, range=None, weights=None):
 
 
 def _per_column(values, count, func, what):
-    """An argument for each of several columns: a sequence of one each, or the same for all."""
+    """An argument for each of several columns: a sequence of one each, or the same for all, which is read once."""
     items = None if values is None else sequence_of(values, what, func)
     if items is None:
-        return [values] * count
+        return [values if values is None or _is_number(values) else asarray(values)] * count
     if len(items) != count:
         raise ValueError(f"{func}: expected {what} for each of {count} columns, got {len(items)}")
     return items
