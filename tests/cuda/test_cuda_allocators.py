@@ -202,6 +202,42 @@ def test_threads_allocate_and_release_without_a_deadlock(pool):
     assert failures == []
 
 
+def solved(n=40):
+    """A call of cuSOLVER, whose matrices are larger than those of our own kernels."""
+    return dl.linalg.solve(dl.eye(n, device="cuda") * 4, dl.ones(n, device="cuda"))
+
+
+def transformed(n=60):
+    return dl.abs(dl.fft.fft(dl.ones(n, device="cuda")))
+
+
+def captured_product(n=20):
+    """A product whose workspace belongs to a graph."""
+    graph, x = cuda.Graph(), dl.ones((n, n), device="cuda")
+    with graph.capture():
+        y = x @ x
+    graph.launch()
+    return y
+
+
+@pytest.mark.parametrize("inner", [solved, transformed])
+@pytest.mark.parametrize("outer", [solved, transformed, captured_product])
+def test_an_allocator_may_compute(pool, outer, inner):
+    expected, plain, nested = outer().tolist(), pool.allocate, []
+
+    def allocate(size, device, stream):
+        if len(nested) % 2 == 0 and not cuda.current_stream().is_capturing:
+            nested.append("begun")
+            nested.append(inner().tolist())
+        return plain(size, device, stream)
+
+    cuda.set_allocator(allocate, pool.free)
+    assert outer().tolist() == expected
+    assert len(nested) >= 2
+    cuda.set_allocator()
+    assert nested[1::2] == [inner().tolist()] * (len(nested) // 2)
+
+
 def test_arguments_that_are_no_functions():
     with pytest.raises(TypeError, match=r"set_allocator: allocate must be callable, got int"):
         cuda.set_allocator(3)

@@ -342,6 +342,26 @@ def test_the_current_stream_is_each_threads_own():
     run(body)
 
 
+def test_threads_end_their_streams_while_others_wait_for_them():
+    body = """
+    import threading
+    hostcuda.load()
+    shared = dl.zeros(4, device="cuda")
+    def work():
+        for _ in range(400):
+            with cuda.Stream():
+                dl.fill(1.0, shared)
+                cuda.empty_cache()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shared.tolist() == [1, 1, 1, 1]
+    """
+    run(body)
+
+
 def test_events_order_and_measure():
     body = """
     hostcuda.load(order="lazy")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Parts of cuda/_driver.pyx that tensors on CUDA devices share: statuses, streams, events and launch settings.
+from libc.stdint cimport uintptr_t
 from libcpp cimport bool as truth
 
 from .._core.errors cimport check_status
@@ -16,7 +17,7 @@ cdef extern from "native/cuda/runtime/device.h" namespace "dlt::cuda" nogil:
 
 cdef extern from "native/cuda/runtime/stream.h" namespace "dlt::cuda" nogil:
     cdef cppclass NativeStream "dlt::cuda::Stream":
-        CUstream handle
+        uintptr_t number() noexcept
         NativeDevice* device
         int priority
     Status stream_of(int, CUstream, NativeStream**) noexcept

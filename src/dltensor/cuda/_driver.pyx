@@ -474,7 +474,7 @@ def current_handle(int device):
     """Return the raw handle of the calling thread's stream of a device."""
     cdef NativeStream* now = NULL
     check(native_current_stream(device, &now))
-    return <uintptr_t>now.handle
+    return now.number()
 
 
 cdef class EventCore:

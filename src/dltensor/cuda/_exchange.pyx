@@ -56,7 +56,7 @@ cdef int _adopt(Tensor t, object stream, bint locate) except -1:
             ours = stream_on(found.device_id)
     if stream is not None:
         handle = stream
-        if handle > 1 or ours.handle != NULL:  # else both are the legacy default stream
+        if handle > 1 or ours.number() != 0:  # else both are the legacy default stream
             with nogil:
                 status = stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs)
                 if status.fault == Fault.none:
@@ -98,13 +98,13 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
         return source
     ours = stream_on(source.impl.dl.device.device_id)
     cdef truth capturing = False
-    if handle == 1 and ours.handle != NULL:
+    if handle == 1 and ours.number() != 0:
         check(is_capturing(ours[0], &capturing))
         if capturing:
             raise BufferError("__dlpack__: a CUDA graph is being captured on the current stream, and the consumer "
                               "reads on the legacy default stream, which must not wait for it; pass the capturing "
                               "stream's handle as stream, or -1")
-    if handle == 1 and ours.handle == NULL:
+    if handle == 1 and ours.number() == 0:
         consumer = ours
     else:
         with nogil:
@@ -134,7 +134,7 @@ def stream_for_readers(Tensor t not None):
     with nogil:
         status = read_on(t.impl.block, ours[0])
     check(status)
-    return <uintptr_t>ours.handle or 1
+    return ours.number() or 1
 
 
 cdef object _current_stream(int device):

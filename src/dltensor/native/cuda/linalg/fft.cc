@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms by cuFFT: one plan for each device and shape, which streams use one after the other.
+// Fourier transforms by cuFFT. A plan of a device and shape serves one call at a time, whatever its stream.
 #include "native/cuda/linalg/fft.h"
 
 #include <map>
@@ -22,9 +22,10 @@ struct FftPlan {
   uint64_t used = 0;
   bool captured = false;  // a graph has the tables of the plan: it lives as long as the process
 };
+using IdlePlans = std::multimap<Key, FftPlan>;
 struct Plans {
   std::mutex mutex;
-  std::map<Key, FftPlan> by_key;
+  IdlePlans idle;
   uint64_t uses = 0;
 };
 Plans& plans() noexcept {
@@ -40,16 +41,16 @@ Status check_fft(cufftResult result, const char* call) noexcept {
 
 // The caller holds the mutex.
 void drop_oldest(Plans& all) {
-  auto oldest = all.by_key.end();
+  auto oldest = all.idle.end();
   size_t kept = 0;
-  for (auto at = all.by_key.begin(); at != all.by_key.end(); ++at) {
+  for (auto at = all.idle.begin(); at != all.idle.end(); ++at) {
     if (at->second.captured) continue;
     ++kept;
-    if (oldest == all.by_key.end() || at->second.used < oldest->second.used) oldest = at;
+    if (oldest == all.idle.end() || at->second.used < oldest->second.used) oldest = at;
   }
   if (kept < most_plans) return;
   cufft.cufftDestroy(oldest->second.handle);  // waits for the work that uses its tables
-  all.by_key.erase(oldest);
+  all.idle.erase(oldest);
 }
 
 Status make_plan(const FourierCall& call, int type, FftPlan* plan) noexcept {
@@ -66,6 +67,43 @@ Status make_plan(const FourierCall& call, int type, FftPlan* plan) noexcept {
   if (!status.ok()) cufft.cufftDestroy(plan->handle);
   return status;
 }
+
+// A plan that one call has for itself. No mutex is held meanwhile: the allocator that a program has set may transform, too.
+class BorrowedPlan {
+ public:
+  BorrowedPlan() = default;
+  BorrowedPlan(const BorrowedPlan&) = delete;
+  BorrowedPlan& operator=(const BorrowedPlan&) = delete;
+  ~BorrowedPlan() {
+    if (!node_) return;
+    Plans& all = plans();
+    std::lock_guard<std::mutex> hold(all.mutex);
+    node_.mapped().used = ++all.uses;
+    all.idle.insert(std::move(node_));  // the node has its memory already
+  }
+  Status take(const FourierCall& call, const Key& key, int type, bool capturing) {
+    Plans& all = plans();
+    {
+      std::lock_guard<std::mutex> hold(all.mutex);
+      if (const auto found = all.idle.find(key); found != all.idle.end()) node_ = all.idle.extract(found);
+      else if (!capturing) drop_oldest(all);  // which waits for the device
+    }
+    if (!node_) {
+      Beside beside;  // tables are made, and copied at once
+      IdlePlans one;
+      FftPlan& plan = one.emplace(key, FftPlan{})->second;
+      DLT_TRY(make_plan(call, type, &plan));
+      node_ = one.extract(one.begin());
+    }
+    node_.mapped().captured |= capturing;
+    return success;
+  }
+  const FftPlan& operator*() const noexcept { return node_.mapped(); }
+  const FftPlan* operator->() const noexcept { return &node_.mapped(); }
+
+ private:
+  IdlePlans::node_type node_;
+};
 
 // cuFFT's name of the transform, or -1.
 int type_of_transform(int from, int to) noexcept {
@@ -106,29 +144,18 @@ Status fourier(const FourierCall& call, const Operand& x, const Operand& out, co
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));
   return guarded("fft", [&]() -> Status {
-    Plans& all = plans();
-    std::lock_guard<std::mutex> hold(all.mutex);
     const auto size = [&](int d) { return d < call.rank ? static_cast<long long>(call.size[d]) : 0; };
     const Key key{stream.device->ordinal, type, call.rank, size(0), size(1), size(2), static_cast<long long>(call.batch)};
     Current current(*stream.device);
-    auto found = all.by_key.find(key);
-    if (found == all.by_key.end()) {
-      Beside beside;  // tables are made, and copied at once
-      if (!capturing) drop_oldest(all);  // which waits for the device
-      FftPlan plan;
-      DLT_TRY(make_plan(call, type, &plan));
-      found = all.by_key.emplace(key, plan).first;
-    }
-    FftPlan& plan = found->second;
-    plan.used = ++all.uses;
-    plan.captured |= capturing;
+    BorrowedPlan plan;
+    DLT_TRY(plan.take(call, key, type, capturing));
     Scratch workspace;  // where captured, memory of the graph
-    DLT_TRY(workspace.make(plan.workspace > 0 ? plan.workspace : 1, stream));
+    DLT_TRY(workspace.make(plan->workspace > 0 ? plan->workspace : 1, stream));
     DLT_TRY(use(x.block, stream, type == kFftC2R || type == kFftZ2D));
     DLT_TRY(use(out.block, stream, true));
-    DLT_TRY(check_fft(cufft.cufftSetStream(plan.handle, stream.handle), "cufftSetStream"));
-    DLT_TRY(check_fft(cufft.cufftSetWorkArea(plan.handle, workspace.as<void>()), "cufftSetWorkArea"));
-    DLT_TRY(check_fft(execute(plan, type, reinterpret_cast<void*>(address(*x.tensor)),
+    DLT_TRY(check_fft(cufft.cufftSetStream(plan->handle, stream.handle), "cufftSetStream"));
+    DLT_TRY(check_fft(cufft.cufftSetWorkArea(plan->handle, workspace.as<void>()), "cufftSetWorkArea"));
+    DLT_TRY(check_fft(execute(*plan, type, reinterpret_cast<void*>(address(*x.tensor)),
                               reinterpret_cast<void*>(address(*out.tensor)), call.forward),
                       "cufftExec"));
     stream.count_work();

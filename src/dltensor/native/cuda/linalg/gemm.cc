@@ -76,20 +76,24 @@ Status handle_of(Stream& stream, Handle** out) noexcept {
   });
 }
 
-// The workspace of a product. Captured work runs with its graph, on any stream and after the captured stream is
-// destroyed: there the workspace is memory of the graph, `scratch`, which the caller releases. The handle is locked.
-Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept {
+// Captured work runs with its graph, on any stream and after the captured stream is destroyed: there the workspace of a
+// product is memory of the graph, which the caller releases. The handle is not locked: an allocator that a program has
+// set may compute products itself.
+Status captured_workspace(Stream& stream, Block** scratch) noexcept {
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));
-  if (capturing) {
-    DLT_TRY(allocate(stream, workspace_bytes, scratch));
-  } else if (!handle.own) {
+  return capturing ? allocate(stream, workspace_bytes, scratch) : success;
+}
+
+// The handle is locked. Without `scratch` the workspace is that of the stream.
+Status give_workspace(Stream& stream, Handle& handle, const Block* scratch) noexcept {
+  if (!scratch && !handle.own) {
     Beside beside;
     if (stream.device->pool)
       DLT_CU(cuMemAllocFromPoolAsync(&handle.own, workspace_bytes, stream.device->pool, handle_here(stream)));
     else DLT_CU(cuMemAlloc_v2(&handle.own, workspace_bytes));
   }
-  void* wanted = *scratch ? (*scratch)->data : reinterpret_cast<void*>(handle.own);
+  void* wanted = scratch ? scratch->data : reinterpret_cast<void*>(handle.own);
   if (handle.current == wanted) return success;
   handle.current = nullptr;
   DLT_TRY(check_blas(cublas.cublasSetWorkspace_v2(handle.handle, wanted, workspace_bytes), "cublasSetWorkspace"));
@@ -203,10 +207,11 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   if (inner_count > INT32_MAX)
     return fail(Fault::value, "gemm: a batch of %lld products is too large", static_cast<long long>(inner_count));
   const auto step = [&](const Matrix& m) { return static_cast<long long>(p.dims ? m.batch_steps[inner] : 0); };
+  BlockRef scratch;  // released after the handle
+  DLT_TRY(captured_workspace(stream, &scratch.block));
   std::lock_guard<std::mutex> hold(handle->mutex);
   Current current(*stream.device);
-  BlockRef scratch;
-  DLT_TRY(give_workspace(stream, *handle, &scratch.block));
+  DLT_TRY(give_workspace(stream, *handle, scratch.block));
   for (int64_t i = 0; i < outer_count; ++i) {
     int64_t left = i, at[3] = {0, 0, 0};
     for (int d = inner - 1; d >= 0; --d) {

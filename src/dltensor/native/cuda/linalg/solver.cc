@@ -3,7 +3,6 @@
 // our matrices.
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -13,16 +12,17 @@
 namespace dlt::cuda {
 namespace {
 
-// One per stream: a handle has memory of its own, which work on two streams would share.
 struct Solver {
-  std::mutex mutex;
   cusolverDnHandle_t handle = nullptr;
   cusolverDnParams_t params = nullptr;
 };
+// Solvers between calls. A handle has memory of its own, which work on two streams would share: it stays with its stream.
+using IdleSolvers = std::multimap<Stream*, Solver>;
 struct Solvers {
   std::mutex mutex;
-  std::map<Stream*, std::unique_ptr<Solver>> by_stream;
-  std::vector<std::unique_ptr<Solver>> idle[max_devices];  // of destroyed streams
+  IdleSolvers idle;
+  std::vector<Solver> of_destroyed_streams[max_devices];  // has room for all that were made
+  size_t made[max_devices] = {};
 };
 Solvers& solvers() noexcept {
   static NoDestructor<Solvers> instance;
@@ -36,28 +36,44 @@ Status check_solver(cusolverStatus_t result, const char* call) noexcept {
 }
 #define DLT_SOLVE(call) DLT_TRY(check_solver(cusolver.call, #call))
 
-Status solver_of(Stream& stream, Solver** out) {
-  Solvers& all = solvers();
-  std::lock_guard<std::mutex> hold(all.mutex);
-  std::unique_ptr<Solver>& slot = all.by_stream[&stream];
-  if (!slot) {
-    auto& idle = all.idle[stream.device->ordinal];
-    idle.reserve(idle.size() + all.by_stream.size());
-    auto solver = std::make_unique<Solver>();
-    if (!idle.empty()) {
-      solver = std::move(idle.back());
-      idle.pop_back();
-    } else {
-      Beside beside;  // it allocates memory itself
-      DLT_SOLVE(cusolverDnCreate(&solver->handle));
-      DLT_SOLVE(cusolverDnCreateParams(&solver->params));
-    }
-    DLT_SOLVE(cusolverDnSetStream(solver->handle, stream.handle));
-    slot = std::move(solver);
+// A solver that one call has for itself. No mutex is held meanwhile: the allocator that a program has set may solve, too.
+class BorrowedSolver {
+ public:
+  BorrowedSolver() = default;
+  BorrowedSolver(const BorrowedSolver&) = delete;
+  BorrowedSolver& operator=(const BorrowedSolver&) = delete;
+  ~BorrowedSolver() {
+    if (!node_) return;
+    std::lock_guard<std::mutex> hold(solvers().mutex);
+    solvers().idle.insert(std::move(node_));  // the node has its memory already
   }
-  *out = slot.get();
-  return success;
-}
+  Status take(Stream& stream) {
+    Solvers& all = solvers();
+    std::lock_guard<std::mutex> hold(all.mutex);
+    if (const auto found = all.idle.find(&stream); found != all.idle.end()) return node_ = all.idle.extract(found), success;
+    const int device = stream.device->ordinal;
+    IdleSolvers one;
+    Solver& solver = one.emplace(&stream, Solver{})->second;
+    if (auto& others = all.of_destroyed_streams[device]; !others.empty()) {
+      solver = others.back();
+      others.pop_back();
+    } else {
+      others.reserve(all.made[device] + 1);
+      Beside beside;  // it allocates memory itself
+      DLT_SOLVE(cusolverDnCreate(&solver.handle));
+      DLT_SOLVE(cusolverDnCreateParams(&solver.params));
+      ++all.made[device];
+    }
+    const Status status = check_solver(cusolver.cusolverDnSetStream(solver.handle, stream.handle), "cusolverDnSetStream");
+    if (status.ok()) node_ = one.extract(one.begin());
+    else all.of_destroyed_streams[device].push_back(solver);
+    return status;
+  }
+  const Solver* operator->() const noexcept { return &node_.mapped(); }
+
+ private:
+  IdleSolvers::node_type node_;
+};
 
 // Memory that a call works in, of the device and of the host; that of the host until the device is done with it.
 struct Workspace {
@@ -195,9 +211,8 @@ struct Work {
 Status factor_by_library(const FactorCall& call, int type, const kernels::Matrices& p, Stream& stream) noexcept {
   return guarded("linalg", [&]() -> Status {
     Current current(*stream.device);
-    Solver* solver = nullptr;
-    DLT_TRY(solver_of(stream, &solver));
-    std::lock_guard<std::mutex> hold(solver->mutex);
+    BorrowedSolver solver;
+    DLT_TRY(solver.take(stream));
     const bool complex = type == type_complex64 || type == type_complex128,
                wide = type == type_float64 || type == type_complex128;
     const Work work{call,
@@ -225,14 +240,13 @@ Status factor_by_library(const FactorCall& call, int type, const kernels::Matric
 void forget_solver(Stream& stream) noexcept {
   Solvers& all = solvers();
   std::lock_guard<std::mutex> hold(all.mutex);
-  const auto found = all.by_stream.find(&stream);
-  if (found == all.by_stream.end()) return;
-  if (found->second) {
-    Current current(*stream.device);
-    cusolver.cusolverDnSetStream(found->second->handle, nullptr);  // its own stream finishes soon
-    all.idle[stream.device->ordinal].push_back(std::move(found->second));
+  const auto [first, last] = all.idle.equal_range(&stream);
+  Current current(*stream.device);
+  for (auto at = first; at != last; ++at) {
+    cusolver.cusolverDnSetStream(at->second.handle, nullptr);  // its own stream finishes soon
+    all.of_destroyed_streams[stream.device->ordinal].push_back(at->second);
   }
-  all.by_stream.erase(found);
+  all.idle.erase(first, last);
 }
 
 }  // namespace dlt::cuda

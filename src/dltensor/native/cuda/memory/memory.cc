@@ -216,7 +216,7 @@ size_t drop_idle_of(Stream& stream) noexcept {
   // every capture on it.
   Current current(*stream.device);
   Beside beside;
-  driver.cuStreamSynchronize(handle_here(stream));
+  driver.cuStreamSynchronize(LastingHandle(stream));
   return bytes;
 }
 

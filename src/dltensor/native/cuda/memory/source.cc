@@ -34,13 +34,13 @@ CUresult take_once(Stream& stream, size_t bytes, Source* out) noexcept {
   *out = {0, bytes, allocator};
   if (allocator) {
     void* pointer = nullptr;
-    result = allocator->allocate(allocator->state, bytes, stream.device->ordinal, handle_here(stream), &pointer);
+    result = allocator->allocate(allocator->state, bytes, stream.device->ordinal, LastingHandle(stream), &pointer);
     out->pointer = reinterpret_cast<CUdeviceptr>(pointer);
     if (result != kSuccess) drop(allocator);
   } else if (!stream.device->pool) {
     return driver.cuMemAlloc_v2(&out->pointer, bytes);
   } else {
-    result = driver.cuMemAllocFromPoolAsync(&out->pointer, bytes, stream.device->pool, handle_here(stream));
+    result = driver.cuMemAllocFromPoolAsync(&out->pointer, bytes, stream.device->pool, LastingHandle(stream));
   }
   stream.count_work();  // another stream may access the memory only after this one has reached this point
   return result;
@@ -95,7 +95,7 @@ Status take_memory(Stream& stream, size_t asked, Source* out) noexcept {
     else if (freed != kOutOfMemory) return callback_failed("on_out_of_memory");
   }
   if (result == kSuccess) return success;
-  if (is_chosen) return callback_failed("set_allocator");
+  if (out->allocator) return callback_failed("set_allocator");  // the one that failed, whoever has chosen another since
   return result == kOutOfMemory ? out_of_memory(stream, asked) : check(result, "cuMemAllocFromPoolAsync");
 }
 
@@ -104,10 +104,10 @@ void give_back(const Source& source, Stream& stream) noexcept {
   Beside beside;
   if (Allocator* const allocator = source.allocator) {
     allocator->free(allocator->state, reinterpret_cast<void*>(source.pointer), source.bytes, stream.device->ordinal,
-                    handle_here(stream));
+                    LastingHandle(stream));
     drop(allocator);
   } else if (stream.device->pool) {
-    driver.cuMemFreeAsync(source.pointer, handle_here(stream));
+    driver.cuMemFreeAsync(source.pointer, LastingHandle(stream));
   } else {
     driver.cuMemFree_v2(source.pointer);
   }

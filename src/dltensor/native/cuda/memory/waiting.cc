@@ -74,11 +74,12 @@ Use use_by(Memory& memory, Stream& user) noexcept {
   if (capture.any()) return Use::unknown;
   Current current(*user.device);
   Beside beside;
-  const CUresult state = driver.cuStreamQuery(handle_here(user));
+  const LastingHandle handle(user);
+  const CUresult state = driver.cuStreamQuery(handle);
   if (state != kNotReady) return state == kSuccess || is_lost(state) ? Use::over : Use::unknown;
   CUevent event = nullptr;
   if (!take_event(*user.device, &event).ok()) return Use::unknown;
-  if (driver.cuEventRecord(event, handle_here(user)) != kSuccess) return give_event(*user.device, event), Use::unknown;
+  if (driver.cuEventRecord(event, handle) != kSuccess) return give_event(*user.device, event), Use::unknown;
   memory.pending[memory.pending_count++] = {user.device, event};
   return Use::recorded;
 }

@@ -28,8 +28,7 @@ Registry& registry() noexcept {
   return *instance;
 }
 
-// CUDA's id of a stream; 0 where the driver has none, and while the stream is being captured: the question alone would
-// invalidate the capture.
+// CUDA's id of a stream; 0 where the driver has none, and in a capture, which the question alone would invalidate.
 uint64_t id_of(CUstream handle) noexcept {
   int state = kCaptureNone;
   unsigned long long id = 0;
@@ -75,8 +74,7 @@ Status make_stream(Device& device, int priority, Stream** out) noexcept {
   return status;
 }
 
-// Returns whether a stream that we know is being captured. Streams of others are asked only while memory of ours names them:
-// their owners may have destroyed them since.
+// Returns whether a known stream is being captured. Those of others may be gone, and are asked only while memory names them.
 bool any_capture(const Device& device) noexcept {
   size_t next = 0;
   while (Stream* stream = next_stream(device, &next)) {
@@ -125,7 +123,7 @@ Status retire(Stream& dead) noexcept {
     std::lock_guard<std::mutex> hold(r.mutex);
     const auto found = r.by_handle.find({device.ordinal, dead.handle});
     if (found != r.by_handle.end() && found->second == &dead) r.by_handle.erase(found);
-    dead.handle = service->handle;
+    dead.handle = service->handle.load();
     dead.thread = 0;
     dead.counted = false;
   }
@@ -256,17 +254,20 @@ Status destroy_stream(Stream* stream) noexcept {
   drop_idle(*stream);
   forget_handles(*stream);
   forget_solver(*stream);
-  Registry& r = registry();
-  CUstream handle = stream->handle;
   {
-    std::lock_guard<std::mutex> hold(r.mutex);
-    r.by_handle.erase({device.ordinal, handle});
+    std::lock_guard<std::mutex> hold(registry().mutex);
+    registry().by_handle.erase({device.ordinal, stream->handle});
     stream->alive = false;
-    stream->handle = service->handle;  // blocks whose home stream this was use that one from now on
+    stream->doomed = stream->handle.exchange(service->handle);  // blocks whose home stream this was use that one from now on
   }
   if (thread_state().current[device.ordinal] == stream) thread_state().current[device.ordinal] = nullptr;
-  DLT_CU(cuStreamDestroy_v2(handle));
-  return success;
+  // Either this thread finds nobody who asks, or the last one who does finds the handle.
+  return stream->askers == 0 ? check(LastingHandle::destroy_doomed(*stream), "cuStreamDestroy") : success;
+}
+
+CUresult LastingHandle::destroy_doomed(const Stream& stream) noexcept {
+  const CUstream handle = stream.doomed.exchange(nullptr);
+  return handle ? driver.cuStreamDestroy_v2(handle) : kSuccess;
 }
 
 Status check_capture(const char* func, const Stream& stream, Capture* out) noexcept {
@@ -295,13 +296,13 @@ Status query_stream(Stream* stream) noexcept {
 }
 
 CUstream handle_here(const Stream& stream) noexcept {
-  return stream.is_per_thread() && stream.thread != thread_state().number ? nullptr : stream.handle;
+  return stream.is_per_thread() && stream.thread != thread_state().number ? nullptr : stream.handle.load();
 }
 
 CUresult capture_of(const Stream& stream, Capture* out) noexcept {
   *out = {};
   Current current(*stream.device);
-  const CUstream handle = handle_here(stream);
+  const LastingHandle handle(stream);
   int state = kCaptureNone;
   const CUresult result = driver.cuStreamIsCapturing(handle, &state);
   // Asking the legacy stream harms no capture, so it is asked before it is used.
@@ -412,7 +413,7 @@ Status order_beside_captures(Stream& waiter, Stream& on, bool* settled, bool* in
   // A graph cannot wait for what is outside it: that is done before the graph exists.
   Current current(*on.device);
   Beside beside;
-  DLT_CU(cuStreamSynchronize(handle_here(on)));
+  DLT_CU(cuStreamSynchronize(LastingHandle(on)));
   return *settled = true, success;
 }
 
@@ -434,12 +435,12 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   CUresult result;
   {
     Current current(*on.device);
-    result = driver.cuEventRecord(event, handle_here(on));
+    result = driver.cuEventRecord(event, LastingHandle(on));
   }
   const bool gone = !on.ours && is_gone(result);
   if (result == kSuccess) {
     Current current(*waiter.device);
-    result = driver.cuStreamWaitEvent(handle_here(waiter), event, 0);
+    result = driver.cuStreamWaitEvent(LastingHandle(waiter), event, 0);
   }
   give_event(*on.device, event);
   if (gone) return retire(on);
@@ -481,7 +482,7 @@ Status order_after_context(Stream& waiter) noexcept {
     if (driver.cuCtxRecordEvent) result = driver.cuCtxRecordEvent(device.context, event);
     // The legacy stream waits for all blocking streams. Work on non-blocking ones is not ordered, as in other libraries.
     if (result == kNotSupported) result = driver.cuEventRecord(event, nullptr);
-    if (result == kSuccess) result = driver.cuStreamWaitEvent(handle_here(waiter), event, 0);
+    if (result == kSuccess) result = driver.cuStreamWaitEvent(LastingHandle(waiter), event, 0);
   }
   give_event(device, event);
   waiter.count_work();

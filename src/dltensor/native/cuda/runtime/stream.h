@@ -78,7 +78,7 @@ class StreamLock {
 // One for each stream that was ever used here; never freed, so that blocks may point to it. When the stream is
 // destroyed it becomes an alias of the device's service stream, which has waited for it.
 struct Stream {
-  CUstream handle = nullptr;
+  std::atomic<CUstream> handle{nullptr};
   Device* device = nullptr;
   uint64_t id = 0;        // CUDA's id, 0 when unknown: distinguishes a new stream from an old one at the same address
   bool ours = false;      // made by us
@@ -88,6 +88,8 @@ struct Stream {
   int priority = 0;
   uint32_t index = 0;     // in `waited` of the others
   std::atomic<uint64_t> work{0};  // operations enqueued so far, of streams that are ours
+  mutable std::atomic<int64_t> askers{0};  // see LastingHandle
+  mutable std::atomic<CUstream> doomed{nullptr};
 
   StreamLock lock;  // of what follows
   Memory* idle[size_classes] = {};
@@ -108,9 +110,10 @@ struct Stream {
     return live > room.load(std::memory_order_relaxed);
   }
 
-  bool is_default() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 2; }
-  bool is_legacy() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 1; }
-  bool is_per_thread() const noexcept { return reinterpret_cast<uintptr_t>(handle) == 2; }
+  uintptr_t number() const noexcept { return reinterpret_cast<uintptr_t>(handle.load(std::memory_order_relaxed)); }
+  bool is_default() const noexcept { return number() <= 2; }
+  bool is_legacy() const noexcept { return number() <= 1; }
+  bool is_per_thread() const noexcept { return number() == 2; }
   // Several threads may share a stream. Foreign work is not counted, so that the count of such a stream says nothing.
   void count_work() noexcept {
     if (ours) work.fetch_add(1, std::memory_order_release);
@@ -132,6 +135,27 @@ DLT_API Status is_capturing(const Stream& stream, bool* capturing) noexcept;
 // The handle to name a stream by in a call of this thread. Handle 2 means the caller's own default stream: for that of
 // another thread it is the legacy stream, which waits for every blocking stream and every blocking stream for it.
 CUstream handle_here(const Stream& stream) noexcept;
+
+// The same of a stream that another thread may destroy meanwhile: the driver destroys it when nobody asks it any more.
+class LastingHandle {
+ public:
+  explicit LastingHandle(const Stream& stream) noexcept : stream_(stream) {
+    stream.askers.fetch_add(1);
+    handle_ = handle_here(stream);
+  }
+  LastingHandle(const LastingHandle&) = delete;
+  LastingHandle& operator=(const LastingHandle&) = delete;
+  ~LastingHandle() {
+    if (stream_.askers.fetch_sub(1) == 1) destroy_doomed(stream_);
+  }
+  operator CUstream() const noexcept { return handle_; }
+  // Destroys the handle that the stream had before, if one is left to be destroyed.
+  static CUresult destroy_doomed(const Stream& stream) noexcept;
+
+ private:
+  const Stream& stream_;
+  CUstream handle_;
+};
 
 // The state of captures in a stream.
 struct Capture {
