@@ -54,8 +54,8 @@ clean:  # remove build, .venv and .venv-dev
 	rm -rf build .venv $(DEV)
 
 # -- tests on older processors, with other packages, on other systems
-test-levels: $(VENV)/light install  # the tests with the instructions of older processors; LEVELS="v2 v3"
-	$(RUN) -m tools levels $(LEVELS)
+test-levels: $(VENV)/light install  # the tests with the instructions of older processors; LEVELS="v2 v3" PART=1/3
+	$(RUN) -m tools levels $(LEVELS) $(if $(PART),--part $(PART))
 test-peers: $(VENV)/peers install  # tests that need torch, torchao, gguf, jax, tvm-ffi, metatensor, pyarrow, zarr, matplotlib or OpenBLAS
 	$(RUN) -m pytest -m "peers and not gpu" $$(grep -rl "pytest.mark.peers" tests --include="test_*.py")
 	$(TEST) tests/engine/test_gemm.py $(addprefix tests/test_,demo.py docs.py site.py docstrings.py abi.py validate.py)

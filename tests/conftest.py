@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import os
+import zlib
 
 import pytest
 
@@ -39,6 +40,7 @@ def pytest_addoption(parser):
         default="cpu",
         help="where tests that say so compute: cpu, or cuda on the host driver (with DLTENSOR_TEST_GPU=1 on a card)",
     )
+    parser.addoption("--part", metavar="K/N", help="run one test of N: those whose name has the checksum K modulo N")
 
 
 def pytest_configure(config):
@@ -82,7 +84,17 @@ def thread_unsafe(function):
     return next((reason for text, reason in OF_THE_PROCESS.items() if text in source), None)
 
 
+def keep_part(config, items):
+    """Deselect the tests that are not of the part that was asked for; the same ones every time."""
+    number, count = map(int, config.getoption("--part").split("/"))
+    mine = {item: zlib.crc32(item.nodeid.encode()) % count == number % count for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not mine[item]])
+    items[:] = [item for item in items if mine[item]]
+
+
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("--part"):
+        keep_part(config, items)
     if config.getoption("--parallel-threads", None) is None:  # pytest-run-parallel is not installed
         return
     for item in items:

@@ -270,7 +270,7 @@ def test_many_indices_of_elements_and_rows(level, dtype, shape):
     array = random.integers(0, 250, shape).astype(dtype)
     x = dl.asarray(array)
     for axis in range(len(shape)):
-        index = random.integers(-shape[axis], shape[axis], 9001)
+        index = random.integers(-shape[axis], shape[axis], 2001 if axis else 9001)
         key = (slice(None),) * axis + (index,)
         np.testing.assert_array_equal(x[key].numpy(), array[key])
         np.testing.assert_array_equal(dl.take(x, index, axis=axis).numpy(), array[key])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the light tests with the instructions of older processors.
 
-python -m tools levels [LEVEL ...]     v2 and v3 by default
+python -m tools levels [--part K/N] [LEVEL ...]     v2 and v3 by default; a part is one test of N
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -32,9 +33,13 @@ def ignored():
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("levels", nargs="*")
+    parser.add_argument("--part")
+    options = parser.parse_args()
     command = [sys.executable, "-m", "pytest", "-m", "not peers and not gpu", "tests"]
-    command += [f"--ignore={path}" for path in ignored()]
-    for level in sys.argv[1:] or ("v2", "v3"):
+    command += [f"--ignore={path}" for path in ignored()] + ([f"--part={options.part}"] if options.part else [])
+    for level in options.levels or ("v2", "v3"):
         if level == dl.cpu_features()["used"]:
             print(f"levels: {level} is the level that make test uses on this processor", flush=True)
         elif status := subprocess.run(command, env=os.environ | {"DLTENSOR_CPU": level}).returncode:

@@ -69,10 +69,8 @@ def compiled(folder, shim, flags=()):
     folders = (native, native / "memory", native / "os", *parts)
     files = [path for part in folders for path in sorted(part.glob("*.cc"))]
     files += [native / "layout" / name for name in ("layout.cc", "sharing.cc")]
-    files += [
-        native / "cpu" / name
-        for name in ("runtime/dtype.cc", "reduce/table.cc", "copy/scalar.cc", "quantize/block_layout.cc")
-    ]
+    runtime = ("runtime/dtype.cc", "runtime/thread_pool.cc")
+    files += [native / "cpu" / x for x in (*runtime, "reduce/table.cc", "copy/scalar.cc", "quantize/block_layout.cc")]
     files += [Path(__file__).with_name(shim)]
     command = ["-std=c++20", "-O1", "-g1", "-fPIC", "-Wall", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", *flags]
     headers = sorted((SOURCE / "include" / "dltensor").glob("*.h")) + sorted(native.rglob("*.h"))

@@ -173,16 +173,30 @@ std::string libraries(bool watch) {
   return " '" + std::string(driver.dli_fname) + "'" + (watch ? " -lstdc++ -lm -lgcc_s -lc" : "");
 }
 
-// Compile a text of a user by itself and keep the output of the compiler for the caller.
+// Reading the headers of the library is most of the work: they are compiled once for all kernels that begin with them. Returns
+// the arguments that include them, or nothing if that failed.
+std::string prepared(const std::string& headers, const std::string& flags) {
+  const std::string stem = key_of(headers + flags);
+  const bool ready = access((stem + ".h.gch").c_str(), R_OK) == 0 ||
+                     make(headers, flags + " -x c++-header", stem, ".h", ".h.gch");
+  return ready ? " -include '" + stem + ".h'" : "";
+}
+
+// Compile a text by itself and keep the output of the compiler for the caller. It may be a user's, or begin with our headers.
 const HostKernel* compile_text(const std::string& text, const std::string& expression, bool watch) {
   // Two texts may have types of one name and of different sizes, which the loader would unify.
   const std::string flags = kernel_flags(watch) + " -fno-gnu-unique";
-  const std::string all = "#include \"simt.h\"\n" + text + "\nHOSTCUDA_KERNEL(" + expression + ")\n";
-  const std::string stem = key_of(all + flags);
+  const std::string kernel = text + "\nHOSTCUDA_KERNEL(" + expression + ")\n", simt = "#include \"simt.h\"\n";
+  const std::string stem = key_of(simt + kernel + flags);
   compiler_log.clear();
   if (access((stem + ".so").c_str(), R_OK)) {
     ++machine.statistics.host_compilations;
-    if (!make(all, flags + " -shared", stem, ".cc", ".so", true, libraries(watch))) return nullptr;
+    static const std::string ours = "#include \"native/cuda/kernels/";
+    const size_t end = text.compare(0, ours.size(), ours) == 0 ? text.find('\n') + 1 : 0;  // of the headers
+    const std::string first = end ? prepared(simt + text.substr(0, end), flags) : "";
+    if (!make(first.empty() ? simt + kernel : kernel.substr(end), flags + " -shared" + first, stem, ".cc", ".so", true,
+              libraries(watch)))
+      return nullptr;
   }
   return open(stem + ".so");
 }
@@ -193,13 +207,9 @@ const HostKernel* compile(const std::string& header, const std::string& expressi
   const std::string kernel = "HOSTCUDA_KERNEL(" + expression + ")\n";
   const std::string stem = key_of(headers + kernel + flags), library = stem + ".so";
   if (access(library.c_str(), R_OK)) {
-    // Reading the headers is most of the work: they are compiled once for all kernels.
-    const std::string prepared = key_of(headers + flags);
-    const bool ready = access((prepared + ".h.gch").c_str(), R_OK) == 0 ||
-                       make(headers, flags + " -x c++-header", prepared, ".h", ".h.gch");
+    const std::string first = prepared(headers, flags);
     ++machine.statistics.host_compilations;
-    if (!ready ||
-        !make(kernel, flags + " -shared -include '" + prepared + ".h'", stem, ".cc", ".so", false, libraries(watch))) {
+    if (first.empty() || !make(kernel, flags + " -shared" + first, stem, ".cc", ".so", false, libraries(watch))) {
       fprintf(stderr, "hostcuda: cannot compile %s\n", expression.c_str());
       return nullptr;
     }
