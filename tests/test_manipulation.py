@@ -97,6 +97,33 @@ def test_concat_without_axis_joins_all_elements():
     same(dl.concat([CUBE, np.int16(5), CUBE[:0]], axis=None), np.concatenate([CUBE, np.int16(5), CUBE[:0]], axis=None))
 
 
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 13, 64, 65])
+@pytest.mark.parametrize("dtype", ["bool", "u1", "i2", "f4", "i8", "c8", "c16"])
+def test_many_elements_are_interleaved(dtype, count):
+    """Along a new last axis, and along a last one of one element: within a block, and over several."""
+    random = np.random.default_rng(count)
+    for shape in ((255,), (256,), (70_001 if count < 9 else 9001,), (41, 17)):
+        parts = [random.integers(0, 100, shape).astype(dtype) for _ in range(count)]
+        same(dl.stack(parts, axis=-1), np.stack(parts, axis=-1))
+        same(dl.concat([part[..., None] for part in parts], axis=-1), np.stack(parts, axis=-1))
+        same(dl.stack([part.T for part in parts], axis=-1), np.stack([part.T for part in parts], axis=-1))
+    parts[1] = parts[1].real.astype("f4")
+    wanted = dl.stack(parts[:2], axis=0)
+    made = dl.stack(parts[:2], axis=-1)
+    assert made.dtype == wanted.dtype
+    same(made, np.moveaxis(wanted.numpy(), 0, -1))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8"])
+def test_few_columns_are_transposed(dtype):
+    random = np.random.default_rng(0)
+    for columns in range(1, 20):
+        for rows in (*range(1, 20), 100, 1001):
+            array = random.integers(0, 250, (columns, rows)).astype(dtype)
+            same(dl.asarray(array.T).copy(), array.T)
+            same(dl.asarray(array).T.copy(), array.T)
+
+
 @given(shapes, st.integers(1, 3), st.data())
 def test_stack_and_unstack_are_inverse(shape, count, data):
     axis = data.draw(st.integers(-len(shape) - 1, len(shape)))

@@ -1074,6 +1074,23 @@ def test_sums_far_smaller_than_their_elements_are_exact(n):
     assert dl.sum(dl.asarray(narrow), axis=1).tolist() == [np.float32(math.fsum(row)) for row in narrow]
 
 
+@pytest.mark.parametrize("n", [3, 16, 33, 200, 2000])
+@pytest.mark.parametrize("gap", [30, 53, 54, 60, 104, 107, 160, 300, 600])
+def test_sums_are_exact_where_large_elements_leave_small_ones_only(n, gap):
+    """Elements of two sizes, the larger of which cancel: the rest has more bits than two words keep."""
+    random = np.random.default_rng(n + gap)
+    values = random.standard_normal((6, n)) * 2.0**-gap
+    values[:, 0], values[:, n // 2] = 1.0, -1.0
+    values[3, 0] = np.nextafter(1, 2)
+    values[4, 1:] = 2.0 ** -(gap + 53)  # half a unit of the next one, many times over
+    values[4, n // 2], values[5, n // 2] = -1 + 2.0**-gap, 0
+    wanted = [math.fsum(row) for row in values]
+    assert dl.sum(values, axis=1).tolist() == wanted
+    assert dl.sum(values.T.copy(), axis=0).tolist() == wanted
+    assert dl.sum(values[:, 1:], axis=1, initial=1.0).tolist() == [math.fsum([1.0, *row[1:]]) for row in values]
+    assert dl.sum(values[0] + 1j * values[4]).item() == complex(wanted[0], wanted[4])
+
+
 def test_means_between_two_floats_are_rounded_to_even():
     """Of two numbers, half of the means that are no float64 lie in the middle of two."""
     values = np.random.default_rng(0).integers(1 << 52, 1 << 53, (4, 1000)).astype("f8")

@@ -11,7 +11,7 @@ from .._core.signals cimport check_signals
 from .._core.allocation cimport is_packed
 from .._core.shapes cimport as_tuple, read_shape
 from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, reshaped_in, squeezed, view_of
-from .._core.types cimport DLDataType, dtype_of, read_dtype
+from .._core.types cimport DLDataType, dtype_of, is_host, read_dtype
 
 
 from .._core.convert import asarray, asarrays
@@ -84,6 +84,38 @@ cdef inline Tensor _at(Tensor t, int axis, int64_t position):
     for i in range(axis, place.ndim):
         place.shape[i], place.strides[i] = place.shape[i + 1], place.strides[i + 1]
     return view_of(t, &place)
+
+
+cdef int64_t block_bytes = 1 << 19  # of elements that lie in lines before they are interleaved
+
+
+cdef bint _can_interleave(Tensor result, int64_t each):
+    """Tell whether interleaving by blocks is faster than a strided copy of each tensor: not of few or wide elements."""
+    cdef int64_t bits = result.impl.dl.dtype.bits * <int64_t>result.impl.dl.dtype.lanes
+    return (is_host(<int>result.impl.dl.device.device_type) and 8 <= bits <= 64 and bits % 8 == 0 and
+            1 < each <= 64 and result.size >= 256 * each)
+
+
+cdef int _interleave(Tensor result, list tensors, str func) except -1:
+    """Write the first elements of all tensors, then the second ones, and so on, of which each has as many.
+
+    A block of them is copied to lines, which are transposed. Strided stores would touch each cache line of the result
+    once for each tensor.
+    """
+    cdef int64_t each = len(tensors), count = result.size // each, start, here, position
+    cdef int64_t bits = result.impl.dl.dtype.bits * <int64_t>result.impl.dl.dtype.lanes
+    cdef int64_t[2] shape
+    cdef Tensor rows = reshaped(result, (count, each), False, func), lines, columns, t
+    cdef list flat = [reshaped(t, (-1,), None, func) for t in tensors]
+    shape[0], shape[1] = each, min(count, block_bytes * 8 // (bits * each))
+    lines = new_empty(2, shape, result.impl.dl.dtype, result.impl.dl.device, func)
+    columns = permuted(lines, (1, 0), func)
+    for start in range(0, count, shape[1]):
+        here = min(shape[1], count - start)
+        for position, t in enumerate(flat):
+            assign(_part(_at(lines, 0, position), 0, 0, here), _part(t, 0, start, here), func)
+        assign(_part(rows, 0, start, here), _part(columns, 0, 0, here), func)
+    return 0
 
 
 def broadcast_shapes(*shapes):
@@ -226,6 +258,7 @@ def concat(arrays, /, axis=0):
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t start = 0
     cdef int along, ndim, d
+    cdef bint narrow
     if axis is None:
         tensors, axis = [reshaped(t, (-1,), None, "concat") for t in tensors], 0
     first = tensors[0]
@@ -233,7 +266,7 @@ def concat(arrays, /, axis=0):
     along = axis_of(axis, ndim, "concat")
     for d in range(ndim):
         shape[d] = first.impl.dl.shape[d]
-    total = 0
+    total, narrow = 0, along == ndim - 1
     for position, t in enumerate(tensors):
         for d in range(ndim if t.impl.dl.ndim == ndim else 0):
             if d != along and t.impl.dl.shape[d] != shape[d]:
@@ -241,6 +274,7 @@ def concat(arrays, /, axis=0):
         else:
             if t.impl.dl.ndim == ndim:
                 total += t.impl.dl.shape[along]
+                narrow &= t.impl.dl.shape[along] == 1
                 continue
         raise ValueError(
             f"concat: shapes must agree but for axis {along}, but number 0 has {first.shape} and number {position} "
@@ -250,6 +284,9 @@ def concat(arrays, /, axis=0):
         raise ValueError(f"concat: an extent must be below 2^63, got {total}")
     shape[along] = total
     result = new_empty(ndim, shape, dtype, first.impl.dl.device, "concat")
+    if narrow and _can_interleave(result, total):
+        _interleave(result, tensors, "concat")
+        return result
     for t in tensors:
         assign(_part(result, along, start, t.impl.dl.shape[along]), t, "concat")
         start += t.impl.dl.shape[along]
@@ -308,6 +345,9 @@ def stack(arrays, /, axis=0):
         shape[d if d < along else d + 1] = first.impl.dl.shape[d]
     shape[along] = len(tensors)
     result = new_empty(ndim + 1, shape, dtype, first.impl.dl.device, "stack")
+    if along == ndim and _can_interleave(result, len(tensors)):
+        _interleave(result, tensors, "stack")
+        return result
     for position, t in enumerate(tensors):
         assign(_at(result, along, position), t, "stack")
     return result

@@ -45,6 +45,11 @@ UniqueCounts = namedtuple("UniqueCounts", ("values", "counts"), module="dltensor
 UniqueInverse = namedtuple("UniqueInverse", ("values", "inverse_indices"), module="dltensor")
 
 
+cdef inline bint _takes_operations(Tensor t):
+    """Tell whether sorted keys are compared by operations on a device, not in one pass."""
+    return not is_host(<int>t.impl.dl.device.device_type)
+
+
 cdef Tensor _vector(int64_t size, int row, str func):
     return new_empty(1, &size, type_table[row].dtype, DLDevice(kDLCPU, 0), func)
 
@@ -67,7 +72,7 @@ cdef tuple _unique(object x, int wanted, str func):
                         f"with astype()")
     if type_table[row].kind == COMPLEX:
         return _unique_complex(t, func)
-    if not is_host(<int>t.impl.dl.device.device_type):
+    if _takes_operations(t):
         return _unique_by_sorting(t, wanted)
     t = in_order(t, func)
     n = numel(t.impl.dl.ndim, t.impl.dl.shape)
@@ -300,7 +305,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     elements, values = converted(elements, row, "isin"), converted(values, row, "isin")
     if type_table[row].kind == COMPLEX:
         result = _isin_complex(elements, values, opposite)
-    elif not is_host(<int>elements.impl.dl.device.device_type):
+    elif _takes_operations(elements):
         result = _isin_by_search(elements, values, opposite)
     else:
         result = result_for(None, elements, elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype,

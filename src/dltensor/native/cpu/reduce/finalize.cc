@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends of the states of a reduction: exact sums and what is made of them are rounded once. Where the bound of a state
-// leaves two values, its elements are read again: with the errors of errors, and then into an integer accumulator.
+// leaves two values, its elements are read again: into three words, and then into an integer accumulator.
 #include <string.h>
 
 #include "native/cpu/runtime/features.h"
@@ -113,25 +113,26 @@ int64_t count_of(const OneResult& one) {
   return pass.counts != nullptr ? pass.counts[one.index] : pass.reduced_count;
 }
 
-struct SumAgain {
+struct AddingAgain {
   sum_again_t run;
-  double states[2][words];
+  SumAgain states[2];
 };
 void add_run(void* context, const void* run, int64_t n, int64_t) {
-  auto& again = *static_cast<SumAgain*>(context);
+  auto& again = *static_cast<AddingAgain*>(context);
   again.run(again.states, run, n);
 }
 // Adds the elements of a sum that is far smaller than they are once more, with less in doubt; false where that is impossible.
 bool add_again(const OneResult& one, int part, const State& s, State* out) {
   const ReducePass& pass = *one.pass;
-  SumAgain again{};
+  AddingAgain again{};
   again.run = kernels().reduce->sums_again[pass.type];
   if (again.run == nullptr || !ops::isfinite(s.above)) return false;
-  for (auto& w : again.states) start(w);
   each_run(pass, one.place, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
   if (pass.initial_type >= 0) kernels().reduce->sums_again[pass.initial_type](again.states, pass.initial, 1);
-  const double* const w = again.states[part];
-  *out = {w[high], w[low], w[bound]};
+  const SumAgain& w = again.states[part];
+  const Pair first = exact_sum(w.high, w.low), rest = exact_sum(first.low, w.third), above = exact_sum(first.high, rest.high),
+             below = exact_sum(above.low, rest.low);
+  *out = {above.high, below.high, w.lost + magnitude_of(below.low)};
   return true;
 }
 double sum_of_accumulator(const OneResult& one, int part, int64_t count) {

@@ -31,9 +31,13 @@ struct Reducer {
   void (*columns)(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) = nullptr;
 };
 
-// n contiguous elements into the states of an exact sum, one for each part of a complex number, leaving far less in doubt than
-// `run` of reduce_sums does.
-typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
+// A sum in three words, and the size of what they lack.
+struct SumAgain {
+  double high, low, third, lost;
+};
+// n contiguous elements into the sums of each part of a complex number, which may be far smaller than the elements: less is in
+// doubt than `run` of reduce_sums leaves.
+typedef void (*sum_again_t)(SumAgain* states, const void* a, int64_t n);
 
 // Products of n contiguous elements in float64, exact for float32; for float64 with what rounding takes from each, 0 where the
 // product is not finite.

@@ -142,7 +142,7 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
   using U = typename unit<W>::type;
   if constexpr (W < 16) {
     if (rows < N || columns < N) {
-      if constexpr (N * W > 16) return transpose<W, N / 2>(to, to_row, from, from_column, rows, columns);
+      if constexpr (N * W > 16 || N > 4) return transpose<W, N / 2>(to, to_row, from, from_column, rows, columns);
       else return any<U>(to, to_row, W, from, W, from_column, rows, columns);
     }
     // The last square of a row or column overlaps its neighbour, so that some elements are moved twice.

@@ -31,23 +31,50 @@ void run_exact(void* states, const void* a, int64_t n, int64_t, const double*) {
     for (int m = 0; m < words; ++m) w[m * PARTS + k] = local[k][m];
 }
 
-// Sums with the errors of errors, which leave little in doubt: for sums far smaller than their elements.
+// A number, or numbers in lanes, as three words and the size of what they lack.
+template <class N>
+struct ThreeWords {
+  N high, low, third, lost;
+  // Returns the error of the addition.
+  DLT_FN static N add(N* to, N x) {
+    const N sum = *to + x, part = sum - *to, error = (*to - (sum - part)) + (x - part);
+    *to = sum;
+    return error;
+  }
+  DLT_FN void deposit_third(N x) {
+    const N error = add(&third, x);
+    if constexpr (is_same<N, double>::value) lost += magnitude_of(error);
+    else lost += size_of(error);
+  }
+  DLT_FN void deposit_low(N x) { deposit_third(add(&low, x)); }
+  DLT_FN void deposit(N x) { deposit_low(add(&high, x)); }
+  DLT_FN void merge(const ThreeWords& other) {
+    deposit(other.high);
+    deposit_low(other.low);
+    deposit_third(other.third);
+    lost += other.lost;
+  }
+};
+
 template <class T, int PARTS>
-void run_again(void* states, const void* a, int64_t n) {
-  auto* const local = static_cast<double(*)[words]>(states);
+void run_again(SumAgain* states, const void* a, int64_t n) {
+  ThreeWords<double> local[PARTS];
+  for (int k = 0; k < PARTS; ++k) local[k] = {states[k].high, states[k].low, states[k].third, states[k].lost};
   const T* const p = static_cast<const T*>(a);
   const int64_t count = n * PARTS;
   int64_t i = 0;
   if (count >= 4 * lanes) {
-    TwoSum both[2] = {{-V{}, V{}, V{}}, {-V{}, V{}, V{}}};
+    ThreeWords<V> both[2] = {};
     for (; i + 2 * lanes <= count; i += 2 * lanes) {
       both[0].deposit(load(p + i));
       both[1].deposit(load(p + i + lanes));
     }
     both[0].merge(both[1]);
-    both[0].flush(local, PARTS);
+    const ThreeWords<V>& all = both[0];
+    for (int j = 0; j < lanes; ++j) local[j % PARTS].merge({all.high[j], all.low[j], all.third[j], all.lost[j]});
   }
-  for (; i < count; ++i) put(local[i % PARTS], double(element<T>(p, i)));
+  for (; i < count; ++i) local[i % PARTS].deposit(double(element<T>(p, i)));
+  for (int k = 0; k < PARTS; ++k) states[k] = {local[k].high, local[k].low, local[k].third, local[k].lost};
 }
 
 // With fewer rows more sums lie just between two floats, where a bound would have them read again.
