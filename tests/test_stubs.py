@@ -379,6 +379,8 @@ def test_a_type_that_is_missing_is_found(tmp_path, name, old, new, complaint):
     done = tool(tmp_path, "--check")
     assert done.returncode == 1
     assert complaint in done.stderr
+    if "arraylike" not in new:  # once is enough
+        return
     # A build goes on, with Any in that place.
     assert tool(tmp_path, str(tmp_path / "out")).returncode == 0
     assert "Any" in (tmp_path / "out" / Path(name).with_suffix(".pyi").name).read_text()
