@@ -100,7 +100,7 @@ KINDS = (WithInterface, WithCapsule, WithArray)
 
 
 def foreign(value, kind, made):
-    """What was drawn for a call, with an object of the kind for each tensor; those are appended to `made`."""
+    """Replace the tensors in an argument by objects of the kind, which are appended to `made`."""
     if type(value) in (list, tuple):
         return type(value)(foreign(one, kind, made) for one in value)
     if type(value) is not dl.Tensor:

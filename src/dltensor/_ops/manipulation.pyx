@@ -9,7 +9,7 @@ from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, se
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.signals cimport check_signals
 from .._core.allocation cimport is_packed
-from .._core.shapes cimport as_tuple, read_shape
+from .._core.shapes cimport as_tuple, is_contiguous_in, read_shape
 from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, reshaped_in, squeezed, view_of
 from .._core.types cimport DLDataType, dtype_of, is_host, read_dtype
 
@@ -89,11 +89,20 @@ cdef inline Tensor _at(Tensor t, int axis, int64_t position):
 cdef int64_t block_bytes = 1 << 19  # of elements that lie in lines before they are interleaved
 
 
-cdef bint _can_interleave(Tensor result, int64_t each):
-    """Tell whether interleaving by blocks is faster than a strided copy of each tensor: not of few or wide elements."""
-    cdef int64_t bits = result.impl.dl.dtype.bits * <int64_t>result.impl.dl.dtype.lanes
-    return (is_host(<int>result.impl.dl.device.device_type) and 8 <= bits <= 64 and bits % 8 == 0 and
-            1 < each <= 64 and result.size >= 256 * each)
+cdef bint _can_interleave(Tensor result, list tensors):
+    """Tell whether interleaving by blocks is faster than a strided copy of each tensor: not of few or wide elements.
+
+    Tensors in another order than C's would have to be copied as a whole.
+    """
+    cdef int64_t each = len(tensors), bits = result.impl.dl.dtype.bits * <int64_t>result.impl.dl.dtype.lanes
+    cdef Tensor t
+    if not (is_host(<int>result.impl.dl.device.device_type) and 8 <= bits <= 64 and bits % 8 == 0 and
+            1 < each <= 64 and result.size >= 256 * each):
+        return False
+    for t in tensors:
+        if not is_contiguous_in(&t.impl.dl, False):
+            return False
+    return True
 
 
 cdef int _interleave(Tensor result, list tensors, str func) except -1:
@@ -106,7 +115,7 @@ cdef int _interleave(Tensor result, list tensors, str func) except -1:
     cdef int64_t bits = result.impl.dl.dtype.bits * <int64_t>result.impl.dl.dtype.lanes
     cdef int64_t[2] shape
     cdef Tensor rows = reshaped(result, (count, each), False, func), lines, columns, t
-    cdef list flat = [reshaped(t, (-1,), None, func) for t in tensors]
+    cdef list flat = [reshaped(t, (-1,), False, func) for t in tensors]
     shape[0], shape[1] = each, min(count, block_bytes * 8 // (bits * each))
     lines = new_empty(2, shape, result.impl.dl.dtype, result.impl.dl.device, func)
     columns = permuted(lines, (1, 0), func)
@@ -284,7 +293,7 @@ def concat(arrays, /, axis=0):
         raise ValueError(f"concat: an extent must be below 2^63, got {total}")
     shape[along] = total
     result = new_empty(ndim, shape, dtype, first.impl.dl.device, "concat")
-    if narrow and _can_interleave(result, total):
+    if narrow and _can_interleave(result, tensors):
         _interleave(result, tensors, "concat")
         return result
     for t in tensors:
@@ -345,7 +354,7 @@ def stack(arrays, /, axis=0):
         shape[d if d < along else d + 1] = first.impl.dl.shape[d]
     shape[along] = len(tensors)
     result = new_empty(ndim + 1, shape, dtype, first.impl.dl.device, "stack")
-    if along == ndim and _can_interleave(result, len(tensors)):
+    if along == ndim and _can_interleave(result, tensors):
         _interleave(result, tensors, "stack")
         return result
     for position, t in enumerate(tensors):

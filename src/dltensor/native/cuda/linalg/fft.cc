@@ -89,7 +89,7 @@ class BorrowedPlan {
       else if (!capturing) drop_oldest(all);  // which waits for the device
     }
     if (!node_) {
-      Beside beside;  // tables are made, and copied at once
+      Beside beside;  // cuFFT allocates and copies its tables
       IdlePlans one;
       FftPlan& plan = one.emplace(key, FftPlan{})->second;
       DLT_TRY(make_plan(call, type, &plan));

@@ -21,8 +21,8 @@ using IdleSolvers = std::multimap<Stream*, Solver>;
 struct Solvers {
   std::mutex mutex;
   IdleSolvers idle;
-  std::vector<Solver> of_destroyed_streams[max_devices];  // has room for all that were made
-  size_t made[max_devices] = {};
+  std::vector<Solver> of_destroyed_streams[max_devices];  // has room for all solvers of the device
+  size_t count[max_devices] = {};
 };
 Solvers& solvers() noexcept {
   static NoDestructor<Solvers> instance;
@@ -58,11 +58,11 @@ class BorrowedSolver {
       solver = others.back();
       others.pop_back();
     } else {
-      others.reserve(all.made[device] + 1);
+      others.reserve(all.count[device] + 1);
       Beside beside;  // it allocates memory itself
       DLT_SOLVE(cusolverDnCreate(&solver.handle));
       DLT_SOLVE(cusolverDnCreateParams(&solver.params));
-      ++all.made[device];
+      ++all.count[device];
     }
     const Status status = check_solver(cusolver.cusolverDnSetStream(solver.handle, stream.handle), "cusolverDnSetStream");
     if (status.ok()) node_ = one.extract(one.begin());
@@ -241,6 +241,7 @@ void forget_solver(Stream& stream) noexcept {
   Solvers& all = solvers();
   std::lock_guard<std::mutex> hold(all.mutex);
   const auto [first, last] = all.idle.equal_range(&stream);
+  if (first == last) return;
   Current current(*stream.device);
   for (auto at = first; at != last; ++at) {
     cusolver.cusolverDnSetStream(at->second.handle, nullptr);  // its own stream finishes soon
