@@ -123,6 +123,27 @@ def test_nothing_is_written_beside_out(dtype, rows, depth):
         assert (memory == 7).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 16])
+def test_small_vectors_are_matrices_of_one_row_or_column(dtype, n):
+    numbers = np.random.default_rng(n).integers(0, 5, (3, n))
+    m, v = dl.asarray(numbers).astype(dtype), dl.asarray(numbers[0]).astype(dtype)
+    for a, x in itertools.product(layouts(m), (v, dl.flip(dl.flip(v).copy()), dl.repeat(v, 2)[::2], m[0])):
+        for left, right, want in (
+            (a, x, (a @ x[:, None])[:, 0]),
+            (x, a.T, (x[None] @ a.T)[0]),
+            (x, a[1], (x[None] @ a[1][:, None])[0, 0]),
+        ):
+            got = left @ right
+            assert (got.shape, got.tolist()) == (want.shape, want.tolist())
+            out = dl.full(want.shape, 3, dtype=dtype)
+            assert dl.matmul(left, right, out=out) is out
+            assert out.tolist() == want.tolist()
+            for wrong in ((*want.shape, 1), (1, *want.shape), (7,)):
+                with pytest.raises(ValueError, match="shape"):
+                    dl.matmul(left, right, out=dl.zeros(wrong, dtype=dtype))
+
+
 def test_out_may_overlap_the_operands():
     rng = np.random.default_rng(9)
     m, v = rng.integers(0, 4, (40, 40)), rng.integers(0, 4, 40)

@@ -164,26 +164,40 @@ cdef object _shape_of(const DLTensor* view):
 
 
 cdef Tensor _small(Tensor a, Tensor b, Tensor out, str func):
-    """Fast path of the product of two small host matrices, into `out` or a new tensor: one call of the kernel.
+    """Fast path of the product of small host matrices or vectors, into `out` or a new tensor: one call of the kernel.
 
     None when the slow path is needed, which raises all errors.
     """
-    cdef const DLTensor* left = &a.impl.dl
-    cdef const DLTensor* right = &b.impl.dl
+    cdef DLTensor left = a.impl.dl
+    cdef DLTensor right = b.impl.dl
+    cdef DLTensor target
+    cdef bint left_vector = left.ndim == 1, right_vector = right.ndim == 1
     cdef int64_t shape[2]
+    cdef int64_t extended[3][4]
     cdef int type = find_type(left.dtype)
-    if (left.ndim != 2 or right.ndim != 2 or left.device.device_type != kDLCPU or right.device.device_type != kDLCPU or
+    if (left.device.device_type != kDLCPU or right.device.device_type != kDLCPU or
             type < 0 or type >= computed_types or find_type(right.dtype) != type):
+        return None
+    if left_vector:
+        _insert_axes(&left, 0, -1, extended[0])
+    if right_vector:
+        _insert_axes(&right, 1, -1, extended[1])
+    if left.ndim != 2 or right.ndim != 2:
         return None
     if out is None:
         shape[0], shape[1] = left.shape[0], right.shape[1]
         if shape[0] > SMALL_SIDE or shape[1] > SMALL_SIDE:
             return None
-        out = new_empty(2, shape, left.dtype, left.device, func)
+        out = new_empty(2 - left_vector - right_vector, shape + left_vector, left.dtype, left.device, func)
     elif (out.impl.dl.device.device_type != kDLCPU or out.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
             find_type(out.impl.dl.dtype) != type):
         return None
-    return out if multiply_small(out.impl.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
+    target = out.impl.dl
+    if left_vector or right_vector:
+        if target.ndim != 2 - left_vector - right_vector:
+            return None
+        _insert_axes(&target, 0 if left_vector else -1, 1 if right_vector else -1, extended[2])
+    return out if multiply_small(target, left, right, type, KEEP_GIL_WORK) else None
 
 
 def matmul(x1, x2, /, out=None, *, dtype=None):
@@ -257,9 +271,7 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     a, b = operands[0].view, operands[1].view
     left_vector, right_vector = a.ndim == 1, b.ndim == 1
     if left_vector:
-        extended_a[0], extended_a[1] = 1, a.shape[0]
-        extended_a[2], extended_a[3] = a.shape[0] * a.strides[0], a.strides[0]
-        a.ndim, a.shape, a.strides = 2, extended_a, extended_a + 2
+        _insert_axes(&a, 0, -1, extended_a)
     if right_vector:
         _insert_axes(&b, 1, -1, extended_b)
     ndim = _product_shape(&a, &b, shape)
@@ -272,22 +284,18 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     one.re, one.im = 1.0, 0.0
     zero.i = zero.u = 0
     zero.re = zero.im = 0.0
-    if out is not None:
-        for i in range(ndim + 2):
-            if not (left_vector and i == ndim or right_vector and i == ndim + 1):
-                extended_out[count] = shape[i]
-                count += 1
+    for i in range(ndim + 2):
+        if not (left_vector and i == ndim or right_vector and i == ndim + 1):
+            extended_out[count] = shape[i]
+            count += 1
+    if out is None:
+        out = new_empty(count, extended_out, type_table[row].dtype, device, "matmul")
+        read_tensor(out, target)
+    else:
         check_output(&target.view, count, extended_out, type_table[row].dtype, device, SAME_DTYPE, "matmul")
-        _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
-        _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
-        return out
-    result = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
-    read_tensor(result, target)
+    _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
     _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
-    if left_vector or right_vector:
-        result = result.reshape(tuple([shape[i] for i in range(ndim + 2)
-                                       if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
-    return result
+    return out
 
 
 cdef int _product_shape(const DLTensor* a, const DLTensor* b, int64_t* shape) noexcept:

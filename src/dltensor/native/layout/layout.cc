@@ -136,11 +136,12 @@ bool checked_extent(int ndim, const int64_t* shape, const int64_t* strides, Exte
 }
 
 Overlap overlap(const DLTensor& a, const DLTensor& b) {
-  if (numel(a.ndim, a.shape) == 0 || numel(b.ndim, b.shape) == 0) return Overlap::none;
   const Extent ea = extent(a.ndim, a.shape, a.strides), eb = extent(b.ndim, b.shape, b.strides);
+  if (ea.low == ea.high || eb.low == eb.high) return Overlap::none;  // of no elements
   const uintptr_t pa = reinterpret_cast<uintptr_t>(a.data), pb = reinterpret_cast<uintptr_t>(b.data);
-  const uintptr_t low_a = pa + uintptr_t(ea.low * footprint(a)), high_a = pa + uintptr_t(ea.high * footprint(a));
-  const uintptr_t low_b = pb + uintptr_t(eb.low * footprint(b)), high_b = pb + uintptr_t(eb.high * footprint(b));
+  const int64_t bytes_a = footprint(a), bytes_b = footprint(b);
+  const uintptr_t low_a = pa + uintptr_t(ea.low * bytes_a), high_a = pa + uintptr_t(ea.high * bytes_a);
+  const uintptr_t low_b = pb + uintptr_t(eb.low * bytes_b), high_b = pb + uintptr_t(eb.high * bytes_b);
   if (high_a <= low_b || high_b <= low_a) return Overlap::none;
   if (same_walk(a, b)) return Overlap::identical;
   const int64_t distance = int64_t(pb - pa);

@@ -361,7 +361,7 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
     return false;
   const bool is_vector = is_vector_product(rows, columns, depth);
   if (is_vector ? depth > vector_block : !is_near(rows, columns, depth, width)) return false;
-  const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
+  const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && (t.shape[0] == 1 || t.strides[0] >= t.shape[1]); };
   if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
   // Returns whether all bytes from the first to the last element are others than those of c.
   const auto ends = [width](const DLTensor& t) {
@@ -374,7 +374,8 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
   if (is_vector) {
     const vector_product_t multiply_vector = kernels().linalg->vector_products[type];
     if (columns > 1) multiply_vector(c.data, width, b.data, width, step(b), a.data, 0, columns, depth);
-    else if (b.strides[0] == 1) multiply_vector(c.data, step(c), a.data, step(a), width, b.data, 0, rows, depth);
+    else if (b.shape[0] == 1 || b.strides[0] == 1)
+      multiply_vector(c.data, step(c), a.data, step(a), width, b.data, 0, rows, depth);
     else return false;
     return true;
   }

@@ -34,9 +34,9 @@ inline constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};  // by 
 #undef DLT_IN_ORDER
 ReductionChoice choose_reduction(int reduction, int type, bool saturate);
 
-// Bytes from the first element of each of what is read to another one.
+// Bytes from the first element of each of what is read to another one. Not set by default: a pass holds 192 of them.
 struct Place {
-  int64_t in = 0, mask = 0, factor = 0;
+  int64_t in, mask, factor;
 };
 inline Place operator+(const Place& a, const Place& b) { return {a.in + b.in, a.mask + b.mask, a.factor + b.factor}; }
 inline Place operator*(int64_t times, const Place& a) { return {times * a.in, times * a.mask, times * a.factor}; }

@@ -62,7 +62,7 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
 }
 
 Place place_of(const Axis* axes, int ndim, int64_t index) {
-  Place place;
+  Place place{};
   for (int d = ndim - 1; d >= 0; --d) {
     place = place + index % axes[d].size * axes[d].step;
     index /= axes[d].size;
