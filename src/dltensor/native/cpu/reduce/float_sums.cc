@@ -129,11 +129,8 @@ bool are_rough_halves(const ReducePass& pass, int64_t n) {
 }  // namespace
 
 plain_sums_t rough_row_sums(const ReducePass& pass, int64_t n) {
-  constexpr int64_t least = 128;  // of few float32 with one exponent many sums lie in the middle of two
-  const bool is_rough = are_rough_halves(pass, n) || (pass.in_type == type_float32 && n >= least);
-  return is_rough ? pass.kernels->reduce->few.rough_row_sums[float_source(pass)] : nullptr;
+  return are_rough_halves(pass, n) ? pass.kernels->reduce->few.rough_row_sums[float_source(pass)] : nullptr;
 }
-// Columns of float32 would be added in 0.9 of the time, and those in doubt once more in much longer.
 plain_sums_t rough_column_sums(const ReducePass& pass, int64_t n) {
   return are_rough_halves(pass, n) ? pass.kernels->reduce->few.rough_column_sums[float_source(pass)] : nullptr;
 }

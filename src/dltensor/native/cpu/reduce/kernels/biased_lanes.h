@@ -51,7 +51,7 @@ class BiasedLanes {
     const V sum = sums_[k] + x, part = by.minus(sum, sums_[k]);
     changed_ |= reinterpret_cast<integers>(sum) ^ bias_;
     sums_[k] = sum;
-    deposit_rest(k, x - part, by);
+    deposit_rest(k, by.minus(x, part), by);
   }
   // Numbers of at most the unit.
   DLT_FN void deposit_rest(int k, V x, const Fused& by) {
@@ -77,18 +77,6 @@ class BiasedLanes {
 };
 // At most what the bounded rests of `n` additions a lane, and of all lanes, are off by.
 DLT_FN double rest_error(const Bias& bias, int64_t n) { return double(n + 8) * double(n + 8) * bias.unit * 0x1p-52; }
-
-DLT_FN bool has_any(integers x) {
-#if defined(__AVX512F__)
-  return _mm512_test_epi64_mask(__m512i(x), __m512i(x)) != 0;
-#elif defined(__AVX2__)
-  return !_mm256_testz_si256(__m256i(x), __m256i(x));
-#else
-  int64_t all = 0;
-  for (int j = 0; j < lanes; ++j) all |= x[j];
-  return all != 0;
-#endif
-}
 
 }  // namespace
 }  // namespace dlt::DLT_LEVEL

@@ -31,49 +31,54 @@ void run_exact(void* states, const void* a, int64_t n, int64_t, const double*) {
     for (int m = 0; m < words; ++m) w[m * PARTS + k] = local[k][m];
 }
 
+// Differences of numbers, as Fused has those of lanes.
+struct Plain {
+  DLT_FN static double minus(double x, double y) { return x - y; }
+};
 // A number, or numbers in lanes, as three words and the size of what they lack.
-template <class N>
+template <class N, class By>
 struct ThreeWords {
   N high, low, third, lost;
   // Returns the error of the addition.
-  DLT_FN static N add(N* to, N x) {
-    const N sum = *to + x, part = sum - *to, error = (*to - (sum - part)) + (x - part);
+  DLT_FN static N add(N* to, N x, const By& by) {
+    const N sum = *to + x, part = by.minus(sum, *to), error = (*to - by.minus(sum, part)) + by.minus(x, part);
     *to = sum;
     return error;
   }
-  DLT_FN void deposit_third(N x) {
-    const N error = add(&third, x);
+  DLT_FN void deposit_third(N x, const By& by) {
+    const N error = add(&third, x, by);
     if constexpr (is_same<N, double>::value) lost += magnitude_of(error);
     else lost += size_of(error);
   }
-  DLT_FN void deposit_low(N x) { deposit_third(add(&low, x)); }
-  DLT_FN void deposit(N x) { deposit_low(add(&high, x)); }
-  DLT_FN void merge(const ThreeWords& other) {
-    deposit(other.high);
-    deposit_low(other.low);
-    deposit_third(other.third);
+  DLT_FN void deposit_low(N x, const By& by) { deposit_third(add(&low, x, by), by); }
+  DLT_FN void deposit(N x, const By& by) { deposit_low(add(&high, x, by), by); }
+  DLT_FN void merge(const ThreeWords& other, const By& by) {
+    deposit(other.high, by);
+    deposit_low(other.low, by);
+    deposit_third(other.third, by);
     lost += other.lost;
   }
 };
 
 template <class T, int PARTS>
 void run_again(SumAgain* states, const void* a, int64_t n) {
-  ThreeWords<double> local[PARTS];
+  const Fused by;
+  ThreeWords<double, Plain> local[PARTS];
   for (int k = 0; k < PARTS; ++k) local[k] = {states[k].high, states[k].low, states[k].third, states[k].lost};
   const T* const p = static_cast<const T*>(a);
   const int64_t count = n * PARTS;
   int64_t i = 0;
   if (count >= 4 * lanes) {
-    ThreeWords<V> both[2] = {};
+    ThreeWords<V, Fused> both[2] = {};
     for (; i + 2 * lanes <= count; i += 2 * lanes) {
-      both[0].deposit(load(p + i));
-      both[1].deposit(load(p + i + lanes));
+      both[0].deposit(load(p + i), by);
+      both[1].deposit(load(p + i + lanes), by);
     }
-    both[0].merge(both[1]);
-    const ThreeWords<V>& all = both[0];
-    for (int j = 0; j < lanes; ++j) local[j % PARTS].merge({all.high[j], all.low[j], all.third[j], all.lost[j]});
+    both[0].merge(both[1], by);
+    const ThreeWords<V, Fused>& all = both[0];
+    for (int j = 0; j < lanes; ++j) local[j % PARTS].merge({all.high[j], all.low[j], all.third[j], all.lost[j]}, {});
   }
-  for (; i < count; ++i) local[i % PARTS].deposit(double(element<T>(p, i)));
+  for (; i < count; ++i) local[i % PARTS].deposit(double(element<T>(p, i)), {});
   for (int k = 0; k < PARTS; ++k) states[k] = {local[k].high, local[k].low, local[k].third, local[k].lost};
 }
 
@@ -229,9 +234,10 @@ struct Columns {
 // The sums of K registers of columns, by errors and errors of errors.
 template <int K>
 DLT_FN void sum_columns(TwoSum (&local)[K], const Columns& from) {
+  const Fused by;
   for (int k = 0; k < K; ++k) local[k] = {from.at(0, k), V{}, V{}};
   for (int64_t r = 1; r < from.rows; ++r)
-    for (int k = 0; k < K; ++k) local[k].deposit(from.at(r, k));
+    for (int k = 0; k < K; ++k) local[k].deposit(from.at(r, k), by);
 }
 // The same beside a bias; false where they are not known.
 template <bool EXACT, int K>

@@ -68,7 +68,15 @@ DLT_FN void widen_into(V* x, V* y, F from) {
 // The most that n elements of at most `most` lose in float64, after so many additions one after the other.
 DLT_FN double loss_of(double most, int64_t n, int64_t additions) { return most * double(n) * double(additions + 2) * 0x1p-53; }
 
-// ---- float32: a chain begins with a number so large that what an addition rounds off is known, and is added apart
+bool are_finite(const double* sums, int64_t n) {
+  integers odd{};  // a difference is 0, or NaN
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) odd |= reinterpret_cast<integers>(load(sums + i) - load(sums + i));
+  int64_t others = 0;
+  for (; i < n; ++i) others |= bits_as<int64_t>(sums[i] - sums[i]);
+  for (int j = 0; j < lanes; ++j) others |= odd[j];
+  return others == 0;
+}
 
 // The greatest magnitude of floats; one that is no number may be lost.
 struct Greatest {
@@ -80,7 +88,6 @@ struct Greatest {
     most = F(_mm512_range_ps(__m512(x), __m512(most), magnitude));
   }
   float greatest() const { return bits_as<float>(greatest_of(reinterpret_cast<Span::U>(most))); }
-  bool is_below(F limit) const { return _mm512_cmp_ps_mask(__m512(most), __m512(limit), _CMP_NLT_UQ) == 0; }
 #else
   Span::U most;
   DLT_FN void clear() { most = Span::U{}; }
@@ -89,67 +96,7 @@ struct Greatest {
     most = bits > most ? bits : most;
   }
   float greatest() const { return bits_as<float>(greatest_of(most)); }
-  bool is_below(F limit) const {
-    const Span::U above = Span::U(most >= reinterpret_cast<Span::U>(limit));
-    return !has_any(reinterpret_cast<integers>(above));
-  }
 #endif
-};
-
-// Chains of float32 smaller than `limit`, a power of two. They are short, and several are joined, for what is left in doubt grows with
-// the square of their length.
-class LargeStart {
- public:
-  static constexpr int longest = 4, joined = 4;
-
-  // For elements of at most `most`; false where that is too large.
-  bool choose(float most) {
-    if (!(most < 0x1p100f)) return false;
-    const float least = 0x1p-80f;
-    limit_ = bits_as<float>((bits_as<uint32_t>(most < least ? least : most) & 0xff800000u) + 0x00800000u);
-    start_ = F{} + 1.5f * room * limit_;
-    return true;
-  }
-  float limit() const { return limit_; }
-  DLT_FN F start() const { return start_; }
-  // An addition rounds off at most half of the last place of a number below 2 * room * limit: room * limit * 2^-24. Of the sum of k
-  // of these, (k + 1) / 2 * 2^-24 times as much may be lost for each, and once as much each time that the number of chains is halved.
-  double error_of(int64_t n) const { return double(n) * (longest / 2 + 0.5 + 2) * double(limit_) * room * 0x1p-48; }
-
- private:
-  static constexpr float room = 2 * longest;  // a chain stays between `room` and 2 * `room` times the limit
-  float limit_ = 0;
-  F start_{};
-};
-
-template <class T>
-struct Chains;
-
-template <>
-struct Chains<float> {
-  static constexpr int elements = floats, joined = LargeStart::joined, longest = LargeStart::longest * joined;
-  F sum[joined], rest[joined];
-  DLT_FN void start(const LargeStart& from) {
-    for (int k = 0; k < joined; ++k) {
-      sum[k] = from.start();
-      rest[k] = F{};
-    }
-  }
-  // Into chain K.
-  template <int K>
-  DLT_FN void add(const float* p, Greatest* most) {
-    const F x = *reinterpret_cast<const pack<float>::loose*>(p), next = sum[K] + x;
-    rest[K] += x - (next - sum[K]);
-    sum[K] = next;
-    most->deposit(x);
-  }
-  // Adds the sums of lanes to registers of float64. Those of the chains are multiples of one power of two, and so is theirs.
-  DLT_FN void end_row(V* x, V* y, const LargeStart& from) const {
-    static_assert(joined == 4);
-    const F large = from.start();
-    widen_into(x, y, ((sum[0] - large) + (sum[1] - large)) + ((sum[2] - large) + (sum[3] - large)));
-    widen_into(x, y, (rest[0] + rest[1]) + (rest[2] + rest[3]));
-  }
 };
 
 // ---- floats of 16 bits: a few of them in float32 leave room for those of their results
@@ -181,8 +128,6 @@ struct NarrowSpan {
     return (greatest() >> exponent_at) - ((least + 1) >> exponent_at) + exponent_at + 1;
   }
 };
-
-struct PlainStart {};
 
 // Halves in float32: the sums of two registers, and which elements these are.
 template <class T>
@@ -226,10 +171,9 @@ struct Halves<float16> {  // lower and upper
 
 template <class T>
 struct Chains {
-  static constexpr int elements = 2 * floats, joined = 1, longest = 8;
+  static constexpr int elements = 2 * floats, longest = 8;
   F first, second;
-  DLT_FN void start(PlainStart) { first = second = F{}; }
-  template <int>
+  DLT_FN void start() { first = second = F{}; }
   DLT_FN void add(const T* p, NarrowSpan<T>* span) {
     const Halves<T> halves(p);
     first += halves.first;
@@ -241,7 +185,7 @@ struct Chains {
     widen_into(sums + 2, sums + 3, Halves<T>::upper(first, second));
   }
   // The same where all elements are of one row.
-  DLT_FN void end_row(V* x, V* y, PlainStart) const { widen_into(x, y, first + second); }
+  DLT_FN void end_row(V* x, V* y) const { widen_into(x, y, first + second); }
 };
 
 }  // namespace

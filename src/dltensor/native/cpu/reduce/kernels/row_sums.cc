@@ -8,39 +8,69 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-// ---- sums of floats of up to 32 bits: added plainly, and the span of their exponents says how far they may be off
+// ---- sums of floats of up to 32 bits: added plainly, and their magnitudes say how far they may be off
 
-template <class T, int K>
-DLT_FN void add_rows(V* sums, Span* exponents, const Rows& rows, int64_t first, int64_t n) {
+// The error of sums of few elements by the span of their exponents: many of them lie in the middle of two floats, but are exact.
+struct SpanOfFew {
+  Span exponents;
+  DLT_FN void clear() { exponents.clear(); }
+  DLT_FN void deposit(Span::U bits) { exponents.deposit(bits); }
+  double error_of(const double*, int64_t, int64_t n, int64_t additions) const { return exponents.error_of(n, additions); }
+};
+// That of many elements by the greatest one.
+struct GreatestOfMany {
+  Greatest magnitudes;
+  DLT_FN void clear() { magnitudes.clear(); }
+  DLT_FN void deposit(Span::U bits) { magnitudes.deposit(as_floats(bits)); }
+  double error_of(const double* sums, int64_t rows, int64_t n, int64_t additions) const {
+    return are_finite(sums, rows) ? loss_of(double(magnitudes.greatest()), n, additions) : __builtin_inf();
+  }
+};
+
+template <class T, int K, class Extent>
+DLT_FN void add_rows(V* sums, Extent* extent, const Rows& rows, int64_t first, int64_t n) {
+  const Fused by;  // the units that add convert
   V x[K], y[K];
   const T* from[K];
   for (int k = 0; k < K; ++k) {
     x[k] = y[k] = -V{};
     from[k] = reinterpret_cast<const T*>(rows(first + k));
   }
+  const auto add = [&](int k, const T* at) __attribute__((always_inline)) {
+    const Floats all = floats_at(at);
+    x[k] = by.plus(all.low, x[k]);
+    y[k] = by.plus(all.high, y[k]);
+    extent->deposit(all.bits);
+  };
   int64_t c = 0;
-  for (; c + Span::lanes <= n; c += Span::lanes)
-    for (int k = 0; k < K; ++k) add_floats(from[k] + c, &x[k], &y[k], exponents);
+  for (; c + floats <= n; c += floats)
+    for (int k = 0; k < K; ++k) add(k, from[k] + c);
   for (int k = 0; c < n && k < K; ++k) {
-    T rest[Span::lanes];
+    T rest[floats];
     take_first(rest, from[k] + c, n - c);
-    add_floats(rest, &x[k], &y[k], exponents);
+    add(k, rest);
   }
   for (int k = 0; k < K; ++k) sums[first + k] = x[k] + y[k];
 }
 
-template <class T>
+template <class T, class Extent>
 double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
-  Span exponents;
-  exponents.clear();
+  constexpr int together = register_bytes == 64 ? 4 : 2;
+  Extent extent;
+  extent.clear();
   for (int64_t r = 0; r < rows; r += lanes) {
     const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
     V all[lanes] = {};
-    for (int k = 0; k < lanes && r + k < rows; k += 2) add_rows<T, 2>(all, &exponents, from, k, n);
+    for (int k = 0; k < lanes && r + k < rows; k += together) add_rows<T, together>(all, &extent, from, k, n);
     const V ended = joined(all, Add());
     __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
   }
-  return exponents.error_of(n, n / Span::lanes + 1 + log2_above(Span::lanes));
+  return extent.error_of(sums, rows, n, n / floats + 1 + log2_above(floats));
+}
+template <class T>
+double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  constexpr int64_t many = 128;
+  return (n < many ? row_sums<T, SpanOfFew> : row_sums<T, GreatestOfMany>)(sums, a, row_bytes, rows, n);
 }
 
 // ---- sums of products of the same, each exact in float64
@@ -108,32 +138,28 @@ DLT_FN void each_term(const Rows& a, const Rows& b, int64_t first, int64_t n, Ta
     x[k] = reinterpret_cast<const T*>(a(first + k));
     y[k] = Terms::is_product ? reinterpret_cast<const T*>(b(first + k)) : x[k];
   }
-  const auto terms = [&](int k, const T* p, const T* q) __attribute__((always_inline)) {
-    const V term = term_at<Terms>(p, q);
-    if constexpr (Terms::has_rests) take(k, term, -rest_of(term, load(p), load(q)));
+  const auto terms = [&](int k, V one, V other) __attribute__((always_inline)) {
+    const V term = Terms::is_product ? one * other : one;
+    if constexpr (Terms::has_rests) take(k, term, -rest_of(term, one, other));
     else take(k, term);
   };
   int64_t c = 0;
   for (; c + lanes <= n; c += lanes)
-    for (int k = 0; k < K; ++k) terms(k, x[k] + c, y[k] + c);
-  for (int k = 0; c < n && k < K; ++k) {
-    T rest[lanes], other[lanes];
-    take_first(rest, x[k] + c, n - c);
-    take_first(other, y[k] + c, n - c);
-    terms(k, rest, other);
-  }
+    for (int k = 0; k < K; ++k) terms(k, load(x[k] + c), load(y[k] + c));
+  for (int k = 0; c < n && k < K; ++k) terms(k, load_first(x[k] + c, n - c), load_first(y[k] + c, n - c));
 }
 
 // As many rows as a register has lanes, by errors and errors of errors.
 template <class Terms, int K>
 DLT_FN TwoSum sum_rows(const Rows& a, const Rows& b, int64_t n) {
+  const Fused by;
   TwoSum all[lanes];
   for (int first = 0; first < lanes; first += K) {
     TwoSum* const local = all + first;
     for (int k = 0; k < K; ++k) local[k] = {V{}, V{}, V{}};
     each_term<Terms, K>(a, b, first, n, [&](int k, V x, auto... rest) __attribute__((always_inline)) {
-      local[k].deposit(x);
-      (local[k].deposit_below(rest), ...);
+      local[k].deposit(x, by);
+      (local[k].deposit_below(rest, by), ...);
     });
   }
   return joined(all, Add());
@@ -186,7 +212,8 @@ struct SharedBias {
 template <class Terms, class R>
 DLT_FN unsigned round_group(V* out, SharedBias* shared, const Rows& a, const Rows& b, int64_t n, double count, unsigned used) {
   constexpr int together = register_bytes == 64 && lanes >= 4 ? 4 : 2;
-  constexpr int64_t many = 64;  // of fewer elements many sums lie between two floats
+  // Of fewer elements many sums lie between two floats, which no bound decides. Of products with rests few do.
+  constexpr int64_t many = Terms::has_rests ? 0 : 64;
   TwoSum sum;
   const auto left = [&] { return ~bits_of(rounded<R>(sum, count, out)) & used; };
   for (bool is_new = false; !is_new;) {
@@ -194,7 +221,8 @@ DLT_FN unsigned round_group(V* out, SharedBias* shared, const Rows& a, const Row
     if (is_new && !choose_bias<Terms>(&shared->bias, a, b, n)) break;
     shared->is_chosen = n >= many && sum_biased<Terms, together, false>(&sum, shared->bias, a, b, n) && left() == 0;
     if (shared->is_chosen) return 0;
-    shared->is_chosen = sum_biased<Terms, together, true>(&sum, shared->bias, a, b, n) && left() == 0;
+    if constexpr (!Terms::has_rests)  // which have more bits than there is room for
+      shared->is_chosen = sum_biased<Terms, together, true>(&sum, shared->bias, a, b, n) && left() == 0;
     if (shared->is_chosen) return 0;
   }
   sum = sum_rows<Terms, together>(a, b, n);
@@ -392,7 +420,7 @@ void find_terms(double* products, double* rests, const void* a, const void* b, i
 }  // namespace
 
 double float_row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
-  return row_sums<float>(sums, a, row_bytes, rows, n);
+  return row_sums<float, SpanOfFew>(sums, a, row_bytes, rows, n);
 }
 
 void fill_row_sums(ReduceKernels* kernels) {

@@ -40,6 +40,17 @@ DLT_FN unsigned bits_of(integers mask) {
   return bits;
 #endif
 }
+DLT_FN bool has_any(integers x) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask(__m512i(x), __m512i(x)) != 0;
+#elif defined(__AVX2__)
+  return !_mm256_testz_si256(__m256i(x), __m256i(x));
+#else
+  int64_t all = 0;
+  for (int j = 0; j < lanes; ++j) all |= x[j];
+  return all != 0;
+#endif
+}
 // c - a * b, rounded once.
 DLT_FN V rest_of(V c, V a, V b) {
 #if defined(__AVX512F__)
@@ -52,22 +63,23 @@ DLT_FN V rest_of(V c, V a, V b) {
 #endif
 }
 
-// Sums in lanes with the errors of errors, as put() and join() of native/ops/reduce/exact_sums.h.
+// Sums in lanes with the errors of errors, as put() and join() of native/ops/reduce/exact_sums.h. Half of the additions run as FMAs,
+// on the multiply ports.
 struct TwoSum {
   V above, below, lost;
-  DLT_FN void deposit_below(V x) {
-    const V rest = below + x, share = rest - below;
-    lost += size_of((below - (rest - share)) + (x - share));
+  DLT_FN void deposit_below(V x, const Fused& by = {}) {
+    const V rest = below + x, share = by.minus(rest, below);
+    lost += size_of((below - by.minus(rest, share)) + by.minus(x, share));
     below = rest;
   }
-  DLT_FN void deposit(V x) {
-    const V sum = above + x, part = sum - above, error = (above - (sum - part)) + (x - part);
+  DLT_FN void deposit(V x, const Fused& by = {}) {
+    const V sum = above + x, part = by.minus(sum, above), error = (above - by.minus(sum, part)) + by.minus(x, part);
     above = sum;
-    deposit_below(error);
+    deposit_below(error, by);
   }
-  DLT_FN void merge(const TwoSum& other) {
-    deposit(other.above);
-    deposit_below(other.below);
+  DLT_FN void merge(const TwoSum& other, const Fused& by = {}) {
+    deposit(other.above, by);
+    deposit_below(other.below, by);
     lost += other.lost;
   }
   // Lane j goes into state j % parts.
@@ -99,7 +111,6 @@ struct TwoSumLanes {
       low[k] = size[k] = V{};
     }
   }
-  // Half of the additions run as FMAs, on the multiply ports.
   DLT_FN void deposit(int k, V x, const Fused& fused = {}) {
     const V sum = high[k] + x, part = fused.minus(sum, high[k]);
     const V error = (high[k] - fused.minus(sum, part)) + fused.minus(x, part);
@@ -147,6 +158,30 @@ DLT_FN void take_first(T (&to)[COUNT], const T* from, int64_t n) {
 #endif
   for (int k = 0; k < COUNT; ++k) to[k] = T{};
   __builtin_memcpy(to, from, size_t(n) * sizeof(T));
+}
+
+// The same of one register.
+DLT_FN V load_first(const double* from, int64_t n) {
+#if defined(__AVX512F__)
+  return V(_mm512_maskz_loadu_pd(__mmask8((1u << n) - 1), from));
+#elif defined(__AVX2__)
+  return V(_mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))));
+#else
+  double first[lanes];
+  take_first(first, from, n);
+  return load(first);
+#endif
+}
+DLT_FN V load_first(const float* from, int64_t n) {
+#if defined(__AVX512F__)
+  return V(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(__mmask8((1u << n) - 1), from)));
+#elif defined(__AVX2__)
+  return V(_mm256_cvtps_pd(_mm_maskload_ps(from, _mm_cmpgt_epi32(_mm_set1_epi32(int(n)), _mm_setr_epi32(0, 1, 2, 3)))));
+#else
+  float first[lanes];
+  take_first(first, from, n);
+  return load(first);
+#endif
 }
 
 // The processor does not read ahead beyond a page of 4 KiB. Past the end too: a prefetch does not fault.
@@ -331,18 +366,19 @@ DLT_FN TwoSum turns_of(const TwoSum& x, const TwoSum& y) {
   return {turns_of<S, ODD>(x.above, y.above), turns_of<S, ODD>(x.below, y.below), turns_of<S, ODD>(x.lost, y.lost)};
 }
 struct Add {
+  Fused by;
   template <class X>
   DLT_FN X operator()(X x, X y) const {
     return x + y;
   }
   DLT_FN TwoSum operator()(TwoSum x, TwoSum y) const {
-    x.merge(y);
+    x.merge(y, by);
     return x;
   }
 };
 // Lane k of the result joins the lanes of x[k]; lanes in the second half are joined to those in the first one.
 template <int S = 1, int COUNT = lanes, class X, class Join>
-DLT_FN X joined(X* x, Join join) {
+DLT_FN X joined(X* x, const Join& join) {
   if constexpr (S == COUNT) return x[0];
   else {
     each<COUNT / (2 * S)>([&](int k) __attribute__((always_inline)) {
@@ -371,11 +407,9 @@ template <class R>
 DLT_FN integers rounded(const TwoSum& local, double count, V* out) {
   const bool is_power = (int64_t(count) & (int64_t(count) - 1)) == 0;  // of two: the quotients are exact
   const double each = 1 / count;
-  V above = local.above, below = local.below;
-  V margin;
+  V above = local.above, below = local.below, margin{};
   if (is_power) {
-    margin = local.lost * 2 + size_of(below) * 0x1p-52;
-    margin = local.lost == 0 ? V{} : margin;
+    if (has_any(local.lost != 0)) margin = local.lost == 0 ? V{} : local.lost * 2 + size_of(below) * 0x1p-52;
   } else {  // as divide_exactly(): of few elements many quotients lie just between two floats
     const V sum = above + below, part = sum - above, rest = (above - (sum - part)) + (below - part);
     above = sum * each;
