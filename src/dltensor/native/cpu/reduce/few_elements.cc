@@ -330,11 +330,23 @@ bool end_floats(const ReducePass& pass, const ResultRun& where, int64_t n, SumLo
   return end_plain(pass, where, sums, n, error, {n}, stage, out);
 }
 
-// Sums and products of rows where they lie.
+// Rows of a register of the loops at least, and not so many that runs are as fast.
+bool has_row_results(const ReducePass& pass) {
+  const bool is_narrow = pass.width == 4 && pass.body != reduce_sums;
+  const int64_t n = pass.reduced[0].size, least = is_narrow ? 16 : 8, most = is_narrow ? most_in_place : 128;
+  return pass.reducer->row_results != nullptr && pass.end == End::plain && pass.pipeline.count == 0 && pass.initial_type < 0 &&
+         n >= least && n <= most;
+}
+
+// Sums, extremes and products of rows where they lie.
 bool reduce_rows(const ReducePass& pass, const ResultRun& where, int64_t n, char* out, Stage* stage) {
   constexpr int64_t block = 64;
   const FewKernels& few = pass.kernels->reduce->few;
   const int64_t size = pass.reduced[0].size;
+  if (has_row_results(pass)) {
+    pass.reducer->row_results(out, pass.in + where.at.in, where.step.in, n, size);
+    return true;
+  }
   if (float_source(pass) >= 0 && pass.factor == nullptr && pass.end != End::plain) {
     const plain_sums_t near = few.row_sums[float_source(pass)];
     constexpr int64_t few_of = 3;  // adding one again takes as long as two
@@ -379,6 +391,7 @@ bool rows_in_place(const ReducePass& pass) {
            (dot_source(pass) >= 0 ? inner.size >= least_dot
                                   : inner.size >= least_wide_dot && pass.pipeline.count == 0 &&
                                         pass.factor_pipeline.count == 0 && rounds_wide(pass));
+  if (has_row_results(pass)) return true;
   if (inner.size < least_each || pass.reducer->parts != 1) return false;
   if (is_product(pass)) return pass.pipeline.count == 0;
   if (!is_exact_sum(pass)) return false;

@@ -29,6 +29,8 @@ struct Reducer {
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
   // Results of n columns of few rows, without states in memory. Null for most bodies.
   void (*columns)(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) = nullptr;
+  // Results of rows of n contiguous elements, at least a register of them, without states in memory. Null for most bodies.
+  void (*row_results)(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) = nullptr;
 };
 
 // A sum in three words, and the size of what they lack.

@@ -438,6 +438,7 @@ void fill_exact_sums(ReduceKernels* kernels) {
   fill<float>(kernels, type_float32, type_complex64);
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
+  fill_row_results(kernels);
   fill_row_sums(kernels);
   fill_rough_sums(kernels);
 }
