@@ -392,8 +392,8 @@ bool rows_in_place(const ReducePass& pass) {
                                   : inner.size >= least_wide_dot && pass.pipeline.count == 0 &&
                                         pass.factor_pipeline.count == 0 && rounds_wide(pass));
   if (has_row_results(pass)) return true;
+  if (is_product(pass)) return pass.pipeline.count == 0 && inner.size > reductions::product_lanes;
   if (inner.size < least_each || pass.reducer->parts != 1) return false;
-  if (is_product(pass)) return pass.pipeline.count == 0;
   if (!is_exact_sum(pass)) return false;
   return is_wide(pass) ? pass.pipeline.count == 0 && pass.result == type_float64 && pass.initial_type < 0
                        : float_source(pass) >= 0;

@@ -285,9 +285,10 @@ DLT_FN void multiply_rows(double* products, const Rows& rows, int64_t first, int
     for (int k = 0; k < K; ++k)
       for (int j = 0; j < R; ++j) lane[k][j] *= load(from[k] + c + j * lanes);
   for (int k = 0; c < n && k < K; ++k) {
-    T rest[all];
-    for (int j = 0; j < all; ++j) rest[j] = c + j < n ? element<T>(from[k], c + j) : T(1);
-    for (int j = 0; j < R; ++j) lane[k][j] *= load(rest + j * lanes);
+    for (int j = 0; j < R; ++j) {
+      const int64_t at = c + j * lanes;
+      lane[k][j] *= load_first(from[k] + at, n - at, V{} + 1.0);
+    }
   }
   for (int k = 0; k < K; ++k) {
     for (int half = R / 2; half > 0; half /= 2)

@@ -52,6 +52,7 @@ DLT_FN bool has_any(integers x) {
   return all != 0;
 #endif
 }
+DLT_FN unsigned first_lanes(int64_t n) { return n <= 0 ? 0 : n >= lanes ? all_lanes : (1u << n) - 1; }
 // c - a * b, rounded once.
 DLT_FN V rest_of(V c, V a, V b) {
 #if defined(__AVX512F__)
@@ -161,27 +162,31 @@ DLT_FN void take_first(T (&to)[COUNT], const T* from, int64_t n) {
   __builtin_memcpy(to, from, size_t(n) * sizeof(T));
 }
 
-// The same of one register.
-DLT_FN V load_first(const double* from, int64_t n) {
+// The first n elements in a register, and those of `others` behind them. None are where n is below 0, all where it is large.
+DLT_FN V load_first(const double* from, int64_t n, V others = V{}) {
 #if defined(__AVX512F__)
-  return V(_mm512_maskz_loadu_pd(__mmask8((1u << n) - 1), from));
+  return V(_mm512_mask_loadu_pd(__m512d(others), __mmask8(first_lanes(n)), from));
 #elif defined(__AVX2__)
-  return V(_mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))));
+  const __m256i there = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+  return V(_mm256_blendv_pd(__m256d(others), _mm256_maskload_pd(from, there), _mm256_castsi256_pd(there)));
 #else
-  double first[lanes];
-  take_first(first, from, n);
-  return load(first);
+  for (int j = 0; j < lanes; ++j)
+    if (j < n) others[j] = element<double>(from, j);
+  return others;
 #endif
 }
-DLT_FN V load_first(const float* from, int64_t n) {
+DLT_FN V load_first(const float* from, int64_t n, V others = V{}) {
 #if defined(__AVX512F__)
-  return V(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(__mmask8((1u << n) - 1), from)));
+  const __mmask8 there = __mmask8(first_lanes(n));
+  return V(_mm512_mask_cvtps_pd(__m512d(others), there, _mm256_maskz_loadu_ps(there, from)));
 #elif defined(__AVX2__)
-  return V(_mm256_cvtps_pd(_mm_maskload_ps(from, _mm_cmpgt_epi32(_mm_set1_epi32(int(n)), _mm_setr_epi32(0, 1, 2, 3)))));
+  const __m128i there = _mm_cmpgt_epi32(_mm_set1_epi32(int(n)), _mm_setr_epi32(0, 1, 2, 3));
+  const __m256d mask = _mm256_castsi256_pd(_mm256_cvtepi32_epi64(there));
+  return V(_mm256_blendv_pd(__m256d(others), _mm256_cvtps_pd(_mm_maskload_ps(from, there)), mask));
 #else
-  float first[lanes];
-  take_first(first, from, n);
-  return load(first);
+  for (int j = 0; j < lanes; ++j)
+    if (j < n) others[j] = double(element<float>(from, j));
+  return others;
 #endif
 }
 
