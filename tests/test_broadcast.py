@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operands that broadcast, against NumPy: new results, `out`, and `out` that overlaps an operand."""
+"""Operands that broadcast, against NumPy: new results, `out`, and `out` that overlaps an operand; their reductions."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -191,3 +192,25 @@ def test_bits_do_not_depend_on_the_order():
         moved = function(dl.permute_dims(x, (2, 0, 1)))
         assert not moved.is_contiguous
         assert dl.permute_dims(moved, (1, 2, 0)).tobytes() == function(x).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize(
+    ("shape", "to"), [((5,), (7, 5)), ((7, 1), (7, 5)), ((3, 1, 6), (3, 4, 6)), ((1,), (9,)), ((2, 1), (2, 0))]
+)
+def test_reductions_of_repeated_elements(dtype, shape, to):
+    rng = np.random.default_rng(len(to))
+    repeated = dl.broadcast_to(dl.asarray((rng.standard_normal(shape) * 3).astype(dtype)), to)
+    whole = repeated.copy()
+    for count in range(len(to) + 1):
+        for axis in itertools.combinations(range(len(to)), count):
+            size = math.prod(to[d] for d in axis)
+            for name in ("sum", "mean", "max", "min", "all", "any", "prod", "var"):
+                extreme = name in ("max", "min")
+                if (dtype == "complex64" and extreme) or (dtype == "bool" and name in ("mean", "var")):
+                    continue  # not defined
+                if size == 0 and (extreme or name in ("mean", "var")):
+                    continue
+                got, want = (getattr(dl, name)(x, axis=axis) for x in (repeated, whole))
+                assert got.dtype == want.dtype
+                assert np.array_equal(got.numpy(), want.numpy(), equal_nan=dtype[0] in "fc"), (name, axis)

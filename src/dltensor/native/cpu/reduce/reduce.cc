@@ -231,18 +231,23 @@ Status count_mask(const DLTensor& mask, uint64_t axes, const DLTensor& counts) {
   return status.ok() ? run_pass(pass) : status;
 }
 
-// How often each result takes one number, where a broadcast tensor has no others along the axes; else 1.
-int64_t repetitions(const DLTensor& in, uint64_t axes) {
+// How often a broadcast tensor repeats its elements along the axes, and whether each result takes one element alone.
+struct Repetitions {
   int64_t times = 1;
+  bool alone = true;
+};
+Repetitions repetitions(const DLTensor& in, uint64_t axes) {
+  Repetitions found;
   for (int d = 0; d < in.ndim; ++d) {
     if (!(axes >> d & 1) || in.shape[d] == 1) continue;
-    if (in.strides[d] != 0 || in.shape[d] == 0) return 1;
-    times *= in.shape[d];
+    if (in.shape[d] == 0) return {};
+    if (in.strides[d] == 0) found.times *= in.shape[d];
+    else found.alone = false;
   }
-  return times;
+  return found;
 }
-// Returns whether the reduction of equal numbers is that number, in the dtype of the result, or `times` the number, rounded once.
-bool reduces_equal(int reduction, int type, const DLTensor& out, int64_t times) {
+// Returns whether the reduction without repetitions is that with them, in the dtype of the result, or `times` it, rounded once.
+bool reduces_equal(int reduction, int type, const DLTensor& out, const Repetitions& found) {
   switch (reduction) {
     case reduction_mean:
     case reduction_max:
@@ -250,15 +255,16 @@ bool reduces_equal(int reduction, int type, const DLTensor& out, int64_t times) 
     case reduction_all:
     case reduction_any: return true;
     case reduction_sum:
-      return find_type(out.dtype) == type && ((type == type_float32 && times < int64_t(1) << 24) || type == type_float64 ||
-                                              type == type_int64 || type == type_uint64);
+      return find_type(out.dtype) == type &&
+             ((type == type_float32 && found.alone && found.times < int64_t(1) << 24) ||
+              (type == type_float64 && found.alone) || type == type_int64 || type == type_uint64);
     default: return false;
   }
 }
 Status reduce_equal(int reduction, const ReduceOptions& options, int type, const DLTensor& in, uint64_t axes,
                     const DLTensor& out, int64_t times) {
   int64_t shape[max_dims];
-  for (int d = 0; d < in.ndim; ++d) shape[d] = axes >> d & 1 ? 1 : in.shape[d];
+  for (int d = 0; d < in.ndim; ++d) shape[d] = (axes >> d & 1) != 0 && in.strides[d] == 0 ? 1 : in.shape[d];
   DLTensor one = in;
   one.shape = shape;
   DLT_TRY(reduce(reduction, options, type, one, nullptr, axes, out));
@@ -272,9 +278,9 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
   int result = reduction_result(reduction, type, options.saturate || options.keep);
   if (result < 0) return undefined_for(type);
   if (options.result >= 0) result = options.result;
-  if (const int64_t times = repetitions(in, axes); times > 1 && mask == nullptr && options.initial == nullptr &&
-                                                   !options.saturate && reduces_equal(reduction, type, out, times))
-    return reduce_equal(reduction, options, type, in, axes, out, times);
+  if (const Repetitions found = repetitions(in, axes); found.times > 1 && mask == nullptr && options.initial == nullptr &&
+                                                       !options.saturate && reduces_equal(reduction, type, out, found))
+    return reduce_equal(reduction, options, type, in, axes, out, found.times);
   const ReductionChoice choice = choose_reduction(reduction, type, options.saturate);
   ReducePass pass;
   Status status = prepare(&pass, choice, result, {&in, mask, nullptr}, type, axes, out);
