@@ -16,6 +16,7 @@ A suite is a TOML file with these keys; all but `tests` may be left out.
     tests, short, environment, plugins
                  of every run, or of one in [runs.NAME]; so are the next four
     replace      pairs of a regular expression and its replacement, for all Python files of the copy
+    replace_in   the folder whose files these are alone
     rewrite      the test files are rewritten by rewriting.py; "imports": only the modules that they import
     tensors_only a test counts only if a tensor takes part in it, as uses.py counts; so with `rewrite`
     calls        the number of calls with tensors is reported
@@ -86,6 +87,7 @@ class Run:
         self.tests, self.short = table["tests"], table.get("short", [])
         self.environment, self.plugins = table["environment"], table.get("plugins", [])
         self.replace = table.get("replace", [])
+        self.replace_in = table.get("replace_in", "")
         self.rewrite = table.get("rewrite", "")
         self.tensors_only = table.get("tensors_only", bool(self.rewrite))
         self.calls = table.get("calls", False)
@@ -175,11 +177,12 @@ def copy_files(suite, run, source, copy):
     if not run.replace and not run.rewrite:
         return
     for file in copy.rglob("*.py"):
+        path = file.relative_to(copy).as_posix()
         text = file.read_text()
         changed = text
-        for pattern, replacement in run.replace:
+        for pattern, replacement in run.replace if path.startswith(run.replace_in) else ():
             changed = re.sub(pattern, replacement, changed)
-        if run.rewrite and is_test_of(run, file.relative_to(copy).as_posix()):
+        if run.rewrite and is_test_of(run, path):
             import rewriting
 
             changed = rewriting.rewritten(changed, run.rewrite)
