@@ -439,8 +439,7 @@ void fill_exact_sums(ReduceKernels* kernels) {
   fill<double>(kernels, type_float64, type_complex128);
   fill_moments(kernels);
   fill_row_results(kernels);
-  fill_row_sums(kernels);
-  fill_rough_sums(kernels);
+  fill_narrow_sums(kernels);
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -9,8 +9,7 @@ namespace dlt::DLT_LEVEL {
 
 void fill_moments(ReduceKernels* kernels);  // called by fill_exact_sums()
 void fill_row_results(ReduceKernels* kernels);  // the same
-void fill_row_sums(ReduceKernels* kernels);  // the same
-void fill_rough_sums(ReduceKernels* kernels);  // the same
+void fill_narrow_sums(ReduceKernels* kernels);  // the same
 double float_row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows,
                       int64_t n);  // FewKernels::row_sums of float32
 
