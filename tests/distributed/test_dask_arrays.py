@@ -175,6 +175,17 @@ def test_importing_dask_does_not_import_its_arrays():
 # -- Dask's backend ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("make", [da.ones, da.zeros, da.empty, lambda *args, **options: da.full(*args, 3, **options)])
+def test_names_come_from_arguments_alone(make):
+    with dask.config.set({"array.backend": "dltensor"}):
+        names = set()
+        for value in (1.0, 2.0, 3.0):
+            dl.full((), value, dtype="float32")  # leaves the number in memory that is taken again
+            names.add(make(10, chunks=4).name)
+        assert len(names) == 1
+        assert make(10, chunks=5).name not in names
+
+
 @pytest.mark.parametrize(
     ("make", "wanted"),
     [

@@ -213,7 +213,7 @@ class Backend(ArrayBackendEntrypoint):
         import dask.array
 
         with config.set({"array.backend": "numpy"}):
-            return dask.array.arange(*args, like=empty(()) if like is None else like, **options)
+            return dask.array.arange(*args, like=full((), 0.0) if like is None else like, **options)
 
 
 def _creation(name):
@@ -221,7 +221,7 @@ def _creation(name):
         import dask.array
 
         with config.set({"array.backend": "numpy"}):
-            return getattr(dask.array, name)(*args, meta=empty(()) if meta is None else meta, **options)
+            return getattr(dask.array, name)(*args, meta=full((), 0.0) if meta is None else meta, **options)
 
     create.__name__ = name
     create.__doc__ = f"Return ``dask.array.{name}`` with tensors as chunks."
