@@ -181,6 +181,15 @@ def test_stacks_of_vectors(dtype, threads):
     assert dl.einsum("ij,ij->i", backwards, backwards).tolist() == [40] * 5
 
 
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((1, 2, 3), (3, 2))])
+def test_gemm_takes_matrices_alone(shapes):
+    a, b = (dl.ones(shape) for shape in shapes)
+    with pytest.raises(ValueError, match="gemm: a and b must have 2 dimensions"):
+        dl.gemm(a, b)
+    with pytest.raises(ValueError, match="gemm: a and b must have 2 dimensions"):
+        dl.gemm(a, b, alpha=2.0)
+
+
 def test_gemm_scales_and_adds():
     m, v = dl.ones((30, 50)), dl.ones((50, 1))
     out = dl.full((30, 1), 3.0)

@@ -411,6 +411,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     cdef int64_t shape[MAX_DIMS]
     cdef Tensor result = None
     if (type(a) is Tensor and type(b) is Tensor and (c is None or type(c) is Tensor) and
+            (<Tensor>a).impl.dl.ndim == 2 and (<Tensor>b).impl.dl.ndim == 2 and
             PyFloat_CheckExact(alpha) and PyFloat_AS_DOUBLE(alpha) == 1 and
             PyFloat_CheckExact(beta) and PyFloat_AS_DOUBLE(beta) == 0):
         result = _small(<Tensor>a, <Tensor>b, <Tensor>c, "gemm")
