@@ -11,7 +11,7 @@ namespace dlt {
 namespace {
 
 constexpr int64_t most_elements = 64, most_of_rows = 256, most_in_place = 8192, most_wide = 4096, most_of_variances = 512,
-                  most_of_dots = 128, least_dot = 16, least_wide_dot = 8;
+                  most_of_dots = 128, least_dot = 16, least_wide_dot = 5;
 
 bool is_product(const ReducePass& pass) {
   return pass.body == reduce_products && pass.end == End::plain && (pass.type == type_float32 || pass.type == type_float64);
