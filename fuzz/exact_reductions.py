@@ -240,6 +240,32 @@ def compare_quantiles(rng, x, axis, values, name, report):
     return 3 * len(values)
 
 
+# ---- sums of products
+
+
+def check_dots(rng, name, rows, n, report):
+    """One batch of rows whose products are added; returns how many results were compared."""
+    # Products of numbers of 24 bits are exact, and many of their sums lie in the middle of two.
+    held_by = ["float32" if name == "float64" and rng.integers(0, 2) else name for _ in "ab"]
+    made = [tensor_of(tensor_of(draw(rng, by, rows, n), by)[1], name) for by in held_by]
+    x, y = (
+        arranged(tensor, 0 if way < 2 else 3)[0] for (tensor, _), way in zip(made, rng.integers(0, 4, 2), strict=True)
+    )
+    got, (a, b) = dl.vecdot(x, y).astype("float64").tolist(), (held for _, held in made)
+    done = 0
+    with np.errstate(over="ignore", under="ignore"):
+        size = abs(a * b)
+    # The rest of a product outside of this range is no number of its own.
+    usual = ((size > 2.0**-900) | ((a == 0) | (b == 0))).all(axis=1) & (size < 2.0**900).all(axis=1)
+    for r in np.flatnonzero(usual):
+        total = sum(Fraction(u) * Fraction(v) for u, v in zip(a[r].tolist(), b[r].tolist(), strict=True))
+        wanted = round_ratio(total.numerator, total.denominator, FORMATS[name])
+        if got[r] != wanted:
+            report(f"vecdot of {name}: expected {wanted!r}, got {got[r]!r} of {a[r].tolist()} and {b[r].tolist()}")
+        done += 1
+    return done
+
+
 # ---- integers
 
 
@@ -249,7 +275,7 @@ def check_integers(rng, name, rows, n, report):
     a = rng.integers(bounds.min, bounds.max, (rows, n), dtype=name, endpoint=True)
     for row in a[::3]:  # deviations far smaller than the elements
         row[:] = bounds.max - rng.integers(0, 5, n).astype(name)
-    x, axis = arranged(dl.asarray(a), int(rng.integers(0, 4)))
+    x, axis = arranged(dl.asarray(a), max(0, int(rng.integers(-2, 4))))
     wide = "uint64" if name.startswith("u") else "int64"
     first = int(rng.integers(np.iinfo(wide).min, np.iinfo(wide).max, dtype=wide, endpoint=True))
     named = str(rng.choice(list(FORMATS)))
@@ -257,6 +283,8 @@ def check_integers(rng, name, rows, n, report):
     results = {
         "sum": dl.sum(x, axis=axis, initial=first),
         "sum, saturated": dl.sum(x, axis=axis, initial=first, saturate=True),
+        **{key: getattr(dl, key)(x, axis=axis) for key in ("max", "min")},
+        "sum alone": dl.sum(x, axis=axis),
         **{key: getattr(dl, key)(x, axis=axis, dtype=named) for key in ("mean",)},
         **{key: getattr(dl, key)(x, axis=axis, dtype=named, correction=correction) for key in ("var", "std")},
     }
@@ -266,7 +294,7 @@ def check_integers(rng, name, rows, n, report):
             wanted = expected_of_integers(key, row, first, correction, named, name)
             if got != wanted:
                 report(f"{key} of {name} as {named}, initial {first}: expected {wanted!r}, got {got!r} of {row}")
-    done = 5 * rows
+    done = len(results) * rows
     if n <= 200:
         default = "float64" if bounds.bits >= 32 else "float32"
         done += compare_quantiles(rng, x, axis, [sorted(row) for row in a.tolist()], default, report)
@@ -275,6 +303,10 @@ def check_integers(rng, name, rows, n, report):
 
 def expected_of_integers(key, row, first, correction, named, name):
     form, total, count = FORMATS[named], sum(row), len(row)
+    if key in ("max", "min"):
+        return max(row) if key == "max" else min(row)
+    if key == "sum alone":
+        key, first = "sum", 0
     if key == "sum":
         wrapped = (total + first) % 2**64
         return wrapped - 2**64 if wrapped >= 2**63 and name[0] == "i" else wrapped
@@ -296,8 +328,10 @@ def run(cases, seed, report):
     done = 0
     while done < cases:
         name = str(rng.choice([*FORMATS, *FORMATS, *INTEGERS]))
-        n, rows = int(rng.choice(LENGTHS, p=SHARES)), int(rng.choice([1, 20, 70]))
+        n, rows = int(rng.choice([rng.choice(LENGTHS, p=SHARES), rng.integers(1, 140)])), int(rng.choice([1, 20, 70]))
         done += (check_integers if name in INTEGERS else check)(rng, name, rows, n, report)
+        if n <= 200:
+            done += check_dots(rng, str(rng.choice(["float32", "float64"])), rows, n, report)
     return done
 
 
