@@ -179,7 +179,7 @@ def test_the_comparison_finds_initial_values_in_the_dtype_of_the_elements(monkey
         return real(x, **options) if initial is None else real(x, initial=initial, **options)
 
     monkeypatch.setattr(dl, "sum", converted_first)
-    exact.run(6000, 11, wrong.append)
+    exact.run(30000, 11, wrong.append)
     assert any(text.startswith("sum of float") and "initial" in text for text in wrong)
 
 
@@ -192,7 +192,7 @@ def test_the_comparison_finds_quantiles_of_differences_of_infinities(monkeypatch
         return (low + (high - low) * (place - math.floor(place))).astype(dtype)
 
     monkeypatch.setattr(dl, "quantile", by_differences)
-    exact.run(6000, 11, wrong.append)
+    exact.run(30000, 11, wrong.append)
     assert any(text.startswith("quantile") and "expected inf, got nan" in text for text in wrong)
 
 
@@ -209,7 +209,7 @@ def test_the_exact_check_finds_a_sum_that_is_rounded_twice(monkeypatch):
 
     monkeypatch.setattr(dl, "sum", plain)
     wrong = []
-    exact.run(3000, 11, wrong.append)
+    exact.run(20000, 11, wrong.append)
     assert any(text.startswith("sum of float64") for text in wrong)
     assert not any(text.startswith(("mean", "var", "std")) for text in wrong)
 
