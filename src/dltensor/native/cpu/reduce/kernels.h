@@ -61,7 +61,7 @@ struct FewKernels {
   // Sums of n columns, or of `rows` rows, of floats in float64. Returns at most what each is off by: 0 where all are exact, infinity
   // where elements are not finite.
   plain_sums_t column_sums[float_sources], row_sums[float_sources];
-  // The same, added in float32 for a few steps at a time: faster, with a larger bound. Null for columns of float32.
+  // The same of 16 bits, added in float32 for a few steps at a time: faster, with a larger bound. Null for float32.
   plain_sums_t rough_column_sums[float_sources], rough_row_sums[float_sources];
   // Rounds (sum + initial) * each of at most 64 sums, off by `margin` and by `rounding` of itself. Returns a bit for each that is not
   // known.

@@ -8,6 +8,18 @@ namespace {
 
 // ---- sums of floats of up to 32 bits: added plainly, and their magnitudes say how far they may be off
 
+// The sums of rows, as many as a register has lanes at a time: take(all, rows, k) leaves those of TOGETHER rows from k on in all[k] ...
+template <int TOGETHER, class Take>
+DLT_FN void each_group(double* sums, const void* a, int64_t row_bytes, int64_t rows, Take take) {
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
+    V all[lanes] = {};
+    for (int k = 0; k < lanes && r + k < rows; k += TOGETHER) take(all, from, k);
+    const V ended = joined(all, Add());
+    __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
+  }
+}
+
 // The error of sums of few elements by the span of their exponents: many of them lie in the middle of two floats, but are exact.
 struct SpanOfFew {
   Span exponents;
@@ -56,13 +68,9 @@ double row_sums(double* sums, const void* a, int64_t row_bytes, int64_t rows, in
   constexpr int together = register_bytes == 64 ? 4 : 2;
   Extent extent;
   extent.clear();
-  for (int64_t r = 0; r < rows; r += lanes) {
-    const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
-    V all[lanes] = {};
-    for (int k = 0; k < lanes && r + k < rows; k += together) add_rows<T, together>(all, &extent, from, k, n);
-    const V ended = joined(all, Add());
-    __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
-  }
+  each_group<together>(sums, a, row_bytes, rows, [&](V* all, const Rows& from, int k) __attribute__((always_inline)) {
+    add_rows<T, together>(all, &extent, from, k, n);
+  });
   return extent.error_of(sums, rows, n, n / floats + 1 + log2_above(floats));
 }
 template <class T>
@@ -157,13 +165,9 @@ double rough_rows(double* sums, const void* a, int64_t row_bytes, int64_t rows, 
   constexpr int together = 2, singles = Sum::longest / 2 + 2;
   NarrowSpan<T> extent;
   extent.clear();
-  for (int64_t r = 0; r < rows; r += lanes) {
-    const Rows from{static_cast<const char*>(a) + r * row_bytes, row_bytes, rows - r};
-    V all[lanes] = {};
-    for (int k = 0; k < lanes && r + k < rows; k += together) add_rough_rows<T, together>(all, &extent, from, k, n);
-    const V ended = joined(all, Add());
-    __builtin_memcpy(sums + r, &ended, size_t(rows - r < lanes ? rows - r : lanes) * 8);
-  }
+  each_group<together>(sums, a, row_bytes, rows, [&](V* all, const Rows& from, int k) __attribute__((always_inline)) {
+    add_rough_rows<T, together>(all, &extent, from, k, n);
+  });
   return error_of(extent, n, singles, n / (Sum::elements * Sum::longest) + 2 + log2_above(floats));
 }
 
