@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matmul(dtype="float32") of operands of 8 and 16 bits: the bits of the product of the converted operands."""
+"""matmul(dtype="float32") of operands of 8 and 16 bits: the bits of the product of the converted operands.
+
+Matrices of bfloat16 have an order of their own.
+"""
 
 import itertools
 
@@ -82,7 +85,31 @@ def layouts(t):
     yield dl.concat([t, t], axis=1)[:, : t.shape[1]]
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def alternating(x, w):
+    """Return the product of matrices of bfloat16 in the order of decision 76, rounding from float64."""
+    a, b = (dl.astype(t, "float64").numpy() for t in (x, w))
+    total = None
+    for first in range(0, a.shape[1], 512):
+        chain = np.float32(0)
+        for k in range(first, min(first + 512, a.shape[1]), 32):
+            sums = [np.zeros((a.shape[0], b.shape[1]), np.float32) for _ in range(2)]
+            for term in range(k, min(k + 32, a.shape[1])):
+                sums[term % 2] = (sums[term % 2] + a[:, term, None] * b[term]).astype(np.float32)
+            chain = chain + (sums[0] + sums[1])
+        total = chain if total is None else total + chain
+    return dl.asarray(total)
+
+
+def is_alternating(x, w):
+    """Whether neither a row nor a column of more than 8 terms is multiplied, which have partial sums of their own."""
+    is_vector = min(x.shape[0], w.shape[1]) == 1 and x.shape[1] > 8
+    return x.dtype == w.dtype == dl.bfloat16 and not is_vector
+
+
 def both_ways(x, w):
+    if is_alternating(x, w):
+        return dl.matmul(x, w, dtype="float32"), alternating(x, w)
     a, b = dl.astype(x, "float32", copy=False), dl.astype(w, "float32", copy=False)
     return dl.matmul(x, w, dtype="float32"), dl.matmul(a, b)
 
@@ -188,10 +215,46 @@ def test_products_of_16_bit_floats_keep_their_bits(level):
         for m, k, n in [(1, 300, 40), (40, 300, 1), (1, 4100, 9), (30, 600, 70)]:
             x, w = dl.astype(floats((m, k)), name), dl.astype(floats((k, n), 2), name)
             for right in layouts(w):
-                want = dl.astype(dl.matmul(dl.astype(x, "float32"), dl.astype(right, "float32")), name)
+                want = dl.astype(both_ways(x, right)[1], name)
                 got = dl.matmul(x, right)
                 assert got.dtype == want.dtype
                 assert got.view("uint16").tolist() == want.view("uint16").tolist(), (name, m, k, n)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-50, 2.0**-60, 2.0**-66, 2.0**-120, 2.0**50, 2.0**57, 2.0**60])
+def test_matrices_of_bfloat16_of_any_magnitude(scale, level):
+    """Some instructions for bfloat16 take subnormal numbers for zeros: results do not depend on them."""
+    if level == "v2" and not 2.0**-60 <= scale <= 2.0**50:
+        pytest.skip("level v2 has no fused multiply-add")
+    for m, k, n in [(2, 3, 4), (16, 64, 32), (40, 100, 50), (65, 700, 33), (130, 1025, 70), (33, 513, 520)]:
+        x, w = (dl.astype(floats(shape, seed) * scale, "bfloat16") for seed, shape in enumerate([(m, k), (k, n)]))
+        for left, right in itertools.product([x, x.T.copy().T, x[::-1]], layouts(w)):
+            got, want = both_ways(left, right)
+            assert same(got, want), (m, k, n)
+        assert same(dl.matmul(w.T, x.T, dtype="float32").T.copy(), dl.matmul(x, w, dtype="float32"))
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 2.0**-130, -(2.0**-133), 3e38, float("inf"), float("nan")])
+def test_matrices_of_bfloat16_with_special_values(value, level):
+    if level == "v2":
+        pytest.skip("level v2 has no fused multiply-add")
+    x, w = (dl.astype(floats(shape, seed), "bfloat16") for seed, shape in enumerate([(40, 300), (300, 60)]))
+    whole = dl.full((40, 300), value, dtype="bfloat16")
+    x[3, 17], w[299, 59] = value, value
+    assert same(*both_ways(x, w))
+    assert same(*both_ways(whole, w))
+
+
+def test_threads_do_not_change_bits_of_bfloat16():
+    x, w = (dl.astype(floats(shape, seed), "bfloat16") for seed, shape in enumerate([(300, 1100), (1100, 600)]))
+    before, found = dl.num_threads(), []
+    try:
+        for threads in (1, 2, 4):
+            dl.set_num_threads(threads)
+            found.append([dl.matmul(x, w).tobytes(), dl.matmul(x, w, dtype="float32").tobytes()])
+    finally:
+        dl.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
 
 
 def test_packed_operands_are_converted_in_memory():

@@ -25,8 +25,8 @@ MOST = {
     "native/ops/reduce/rows.h": 61,
     "native/cpu/reduce/kernels.h": 29,
     "native/cpu/elementwise/op_numbers.h": 56,
-    "native/cpu/copy/kernels.h": 39,  # every noun moves elements
-    "native/cpu/linalg/kernels.h": 35,  # six files of loops for each instruction set
+    "native/cpu/copy/kernels.h": 40,  # every noun moves elements
+    "native/cpu/linalg/kernels.h": 39,  # seven files of loops for each instruction set
     "native/cpu/elementwise/kernels.h": 45,
     "native/cpu/elementwise/kernels/loops.h": 36,
 }

@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t most_elements = small_side * small_side;
 constexpr int64_t single_threaded = 128;  // rows up to which a LAPACK gains nothing by threads of its own
 
-int kind_of(int type) {
+int kind_of_type(int type) {
   return type == type_float32 ? 0 : type == type_float64 ? 1 : type == type_complex64 ? 2 : type == type_complex128 ? 3 : -1;
 }
 constexpr int width_of[] = {4, 8, 8, 16}, part_width_of[] = {4, 8, 4, 8}, parts_of[] = {1, 1, 2, 2};
@@ -325,35 +325,35 @@ double cube(int64_t n) { return double(n) * double(n) * double(n); }
 }  // namespace
 
 Status solve(const Batch& batch, int64_t n, int64_t k, const void* a, void* b) noexcept {
-  Task task{batch, kind_of(batch.type), n, n, k, a, b, nullptr, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), n, n, k, a, b, nullptr, nullptr, 0, nullptr};
   return start(task, fits(n, k), solve_small, solve_large, cube(n) + double(n) * double(n) * double(k));
 }
 Status inverse(const Batch& batch, int64_t n, const void* a, void* out) noexcept {
-  Task task{batch, kind_of(batch.type), n, n, 0, a, out, nullptr, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), n, n, 0, a, out, nullptr, nullptr, 0, nullptr};
   return start(task, fits(n, n), inverse_small, inverse_large, 2 * cube(n));
 }
 Status determinant(const Batch& batch, int64_t n, const void* a, void* sign, void* logarithm) noexcept {
-  Task task{batch, kind_of(batch.type), n, n, 0, a, sign, logarithm, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), n, n, 0, a, sign, logarithm, nullptr, 0, nullptr};
   return start(task, fits(n, n), determinant_small, determinant_large, cube(n));
 }
 Status cholesky(const Batch& batch, int64_t n, const void* a, void* out, bool upper) noexcept {
-  Task task{batch, kind_of(batch.type), n, n, upper, a, out, nullptr, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), n, n, upper, a, out, nullptr, nullptr, 0, nullptr};
   return start(task, fits(n, n), cholesky_small, cholesky_large, cube(n) / 3);
 }
 Status qr(const Batch& batch, int64_t m, int64_t n, int64_t columns, const void* a, void* q, void* r) noexcept {
-  Task task{batch, kind_of(batch.type), m, n, columns, a, q, r, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), m, n, columns, a, q, r, nullptr, 0, nullptr};
   return start(task, fits(m, n), qr_small, qr_large, 3 * double(m) * double(n) * double(std::max(n, columns)));
 }
 Status eigh(const Batch& batch, int64_t n, const void* a, void* values, void* vectors) noexcept {
-  Task task{batch, kind_of(batch.type), n, n, 0, a, values, vectors, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), n, n, 0, a, values, vectors, nullptr, 0, nullptr};
   return start(task, fits(n, n), eigh_small, eigh_large, 20 * cube(n));
 }
 Status svd(const Batch& batch, int64_t m, int64_t n, bool full, const void* a, void* u, void* values, void* vh) noexcept {
-  Task task{batch, kind_of(batch.type), m, n, full, a, u, values, vh, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), m, n, full, a, u, values, vh, 0, nullptr};
   return start(task, fits(m, n), svd_small, svd_large, 20 * double(m) * double(n) * double(smaller(m, n)));
 }
 Status eig(const Batch& batch, int64_t n, const void* a, void* values, void* vectors) noexcept {
-  Task task{batch, kind_of(batch.type), n, n, 0, a, values, vectors, nullptr, 0, nullptr};
+  Task task{batch, kind_of_type(batch.type), n, n, 0, a, values, vectors, nullptr, 0, nullptr};
   return start(task, false, nullptr, eig_large, 30 * cube(n));
 }
 
@@ -374,7 +374,7 @@ bool are_finite(const F* x, int64_t n) {
 }  // namespace
 
 bool all_finite(int type, int64_t n, const void* a) noexcept {
-  const int kind = kind_of(type);
+  const int kind = kind_of_type(type);
   const int64_t numbers = n * parts_of[kind];
   return part_width_of[kind] == 4 ? are_finite(static_cast<const float*>(a), numbers)
                                   : are_finite(static_cast<const double*>(a), numbers);

@@ -5,7 +5,7 @@
 // Decision 47.
 #include "native/cpu/linalg/bidiagonal.h"
 
-#include "native/cpu/linalg/factor_parts.h"
+#include "native/cpu/linalg/factor.h"
 #include "native/cpu/linalg/lapack.h"
 #include "native/cpu/runtime/thread_pool.h"
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <new>
 
-#include "native/cpu/linalg/factor_parts.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
 

@@ -20,6 +20,7 @@
 #include "native/cpu/linalg/packing.h"
 #include "native/cpu/runtime/thread_pool.h"
 #include "native/cpu/linalg/gemv.h"
+#include "native/cpu/linalg/tiles.h"
 #include "native/layout/layout.h"
 #include "native/memory/block.h"
 
@@ -99,6 +100,11 @@ Status multiply(const Product& p) {
   }
   if (are_bytes(p)) return multiply_bytes(p);
   if (is_vector_product(p.c.rows, p.c.columns, depth)) return multiply_vector(p);
+  if (p.kernel == kernels().linalg->alternating_product) {
+    bool done = false;
+    DLT_TRY(multiply_tiles(p, &done));
+    if (done) return success;
+  }
   const bool near = is_near(p.c.rows, p.c.columns, depth, p.width);
   const bool as_it_lies = p.a_type == p.type && p.b_type == p.type && (p.b.column == p.width || p.b.columns == 1);
   if (near && as_it_lies) {
@@ -431,7 +437,8 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   Stack stack;
   if (!read_stack(c, a, b, &stack)) return does_not_broadcast();
   if (numel(c.ndim, c.shape) == 0) return success;
-  const product_t kernel = kernels().linalg->products[inner];
+  const bool alternates = from == type_bfloat16 && b_type == type_bfloat16;
+  const product_t kernel = alternates ? kernels().linalg->alternating_product : kernels().linalg->products[inner];
   if (kernel == nullptr) return undefined_for(type);
   const int d = c.ndim - 2;
   const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];

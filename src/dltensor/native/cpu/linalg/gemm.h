@@ -14,7 +14,8 @@ namespace dlt {
 DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept;
 
 // Returns whether gemm() takes operands of these dtypes for a c of dtype `type` other than theirs, and computes the product of the
-// converted ones: int8 and uint8 as int32, and as float32 what has at most 16 bits and whole bytes.
+// converted ones: int8 and uint8 as int32, and as float32 what has at most 16 bits and whole bytes. Two matrices of bfloat16 are added
+// in an order of their own (LinalgKernels::alternating_product).
 DLT_API bool multiplies_converted(int type, int a_type, int b_type) noexcept;
 
 // c = a @ b at once: two dimensions, one dtype with a kernel of its own, rows of contiguous elements, c apart from a

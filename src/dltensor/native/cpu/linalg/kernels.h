@@ -6,6 +6,10 @@
 
 namespace dlt {
 
+// Products of bfloat16 have alternating chains: in each block of so many terms one of the even and one of the odd ones, which are added
+// to each other and then to the sum of the blocks before.
+inline constexpr int64_t block_terms = 32;
+
 // c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous
 // elements. `fresh` writes instead of adding. An element of a @ b is one chain of fused multiply-adds, from 0 in the order of
 // the depth; one of a complex dtype has four, of the products of parts.
@@ -125,14 +129,43 @@ struct ByteProducts {
                    int64_t rows, int64_t units);
 };
 
+// Products of bfloat16 by tiles, which are contiguous: of a, tile_side rows of block_terms terms; of b, tile_side pairs of terms of
+// tile_side columns. What is missing is 0.
+inline constexpr int64_t tile_side = 16, tile_bytes = 1024;
+// The least and the greatest magnitudes of numbers, without their sign, lane by lane; of the least 1 is taken, so that no zero is.
+struct MagnitudeRange {
+  uint16_t least[32], greatest[32];
+};
+struct TileBlock {
+  float* c;  // rows x columns; two tiles of either are computed at most
+  int64_t c_row;  // in elements
+  const char *a, *b;
+  int64_t a_step, b_step;  // bytes from tiles of rows and of columns to the next
+  int64_t rows, columns;
+};
+struct TileProducts {
+  bool (*ask)();  // whether the system lets the process use tiles; null where the processor lacks them
+  void (*begin)();  // of a thread, around calls of `multiply`
+  void (*end)();
+  // c += the sums of one chain of `steps` blocks of terms, or with `fresh` = them.
+  void (*multiply)(const TileBlock& t, int64_t steps, bool fresh);
+  // Write a tile of a, or one or two neighbouring tiles of b, of elements that are contiguous in rows, and read their magnitudes.
+  void (*pack_rows)(char* to, const char* from, int64_t row, int64_t rows, int64_t terms, MagnitudeRange* range);
+  void (*pack_pairs)(char* to, int64_t tile_step, const char* from, int64_t row, int64_t terms, int64_t columns,
+                     MagnitudeRange* range);
+  void (*find_range)(const char* tile, MagnitudeRange* range);  // of a tile that is packed
+};
+
 struct LinalgKernels {
   product_t products[type_count];
+  product_t alternating_product;  // of bfloat16, converted to float32: depth from the beginning of a chain
   stack_product_t stack_products[type_count];
   lane_product_t lane_products[type_count];
   chains_t chains[type_count];  // of floats and complex numbers
   vector_product_t vector_products[type_count];
   narrow_product_t narrow_products[type_count];  // null: of other dtypes, and where the processor lacks instructions
   block_product_t block_products[type_count];  // null as above; of 4 bits: two elements a byte
+  TileProducts tiles;
   int64_t panel_bytes;  // of a row of b, of whose columns `products` keeps sums in registers
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];

@@ -311,7 +311,7 @@ void multiply_part(Parts& parts, int64_t index) {
     p.add = false;
   }
   const bool by_chains = p.c.rows > 1 && p.c.rows <= most_chain_rows && p.c.columns * p.width <= most_chain_row_bytes &&
-                         kernels().linalg->chains[p.type] != nullptr;
+                         p.kernel == kernels().linalg->products[p.type] && kernels().linalg->chains[p.type] != nullptr;
   if (!(by_chains ? multiply_chains(p) : multiply_blocks(p, 1)).ok()) parts.failed.store(true);
 }
 

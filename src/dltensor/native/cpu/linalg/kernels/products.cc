@@ -58,6 +58,18 @@ struct RowPointers {
   }
 };
 
+// The number in the sums of products of bfloat16: float32, with the order of decision 76. Blocks of terms have two chains, of even
+// terms and of odd ones, which are added to each other and then to the sum of the blocks before.
+struct alternating {};
+template <class T>
+struct number_of {
+  using type = T;
+};
+template <>
+struct number_of<alternating> {
+  using type = float;
+};
+
 // A complex element has P = 2 parts and two chains for each: of a.re * b.re and a.im * b.im, and of a.re * b.im and
 // a.im * b.re. Parts of b and c stay interleaved; a product of transposed matrices has the same chains.
 template <class T, int P, int N>
@@ -125,34 +137,137 @@ void block(const Factors& f, int part) {
     }
 }
 
+// Keeps the compiler from reading a register's memory again in each instruction that takes it.
+template <class V>
+DLT_FN void in_register(V& v) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(v));
+#elif defined(__x86_64__)
+  asm("" : "+x"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
+#endif
+}
+
+// Adds one term to R rows by N registers of columns.
+template <int R, int N, bool PART>
+DLT_FN void add_term(typename pack<float>::type (&sums)[R][N], const RowPointers<R, const char>& a, const char* b, int part) {
+  typename pack<float>::type row[N];
+#pragma GCC unroll 4
+  for (int v = 0; v < N; ++v) {
+    row[v] = PART && v == N - 1 ? load_part<float>(b + v * register_bytes, part) : load<float>(b + v * register_bytes);
+    if constexpr (R > 1) in_register(row[v]);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    const float x = one<float>(a[r]);
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) sums[r][v] = sums[r][v] + row[v] * x;
+  }
+}
+
+// R rows by N registers of columns of a block of terms, added to the sums of the blocks before, in memory.
+template <int R, int N, bool PART>
+void alternating_block(const Factors& f, int part, int64_t terms, bool first, float* totals) {
+  using V = pack<float>::type;
+  V even[R][N], odd[R][N];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) even[r][v] = odd[r][v] = V{};
+  RowPointers<R, const char> a(f.a, f.a_row);
+  const char* b = f.b;
+#pragma GCC unroll 4
+  for (int64_t pair = 0; pair < terms / 2; ++pair) {
+    add_term<R, N, PART>(even, a, b, part);
+    a.advance(f.a_column);
+    add_term<R, N, PART>(odd, a, b + f.b_row, part);
+    a.advance(f.a_column);
+    b += 2 * f.b_row;
+  }
+  if (terms % 2 != 0) add_term<R, N, PART>(even, a, b, part);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) {
+      V& total = *reinterpret_cast<V*>(totals + (r * N + v) * pack<float>::lanes);
+      const V sum = even[r][v] + odd[r][v];
+      total = (first ? V{} : total) + sum;
+    }
+}
+
+// Rows whose sums are kept at a time: each reads a block of b from the first cache.
+constexpr int64_t alternating_rows = 24;
+
+template <int N, bool PART>
+void rows_of_alternating(Factors f, int64_t rows, int part) {
+  constexpr int most = registers == 32 ? (N == 4 ? 3 : N == 3 ? 4 : N == 2 ? 6 : 8) : (N == 2 ? 3 : 6);
+  constexpr int row_numbers = N * pack<float>::lanes;
+  alignas(64) float totals[alternating_rows * row_numbers];
+  for (; rows > 0; rows -= alternating_rows, f.a += alternating_rows * f.a_row, f.c += alternating_rows * f.c_row) {
+    const int64_t some = rows < alternating_rows ? rows : alternating_rows;
+    Factors g = f;
+    for (int64_t k = 0; k < f.depth; k += block_terms, g.a += block_terms * f.a_column, g.b += block_terms * f.b_row) {
+      const int64_t terms = f.depth - k < block_terms ? f.depth - k : block_terms;
+      Factors h = g;
+      int64_t r = 0;
+      const auto add = [&](auto count) {
+        constexpr int R = decltype(count)::value;
+        alternating_block<R, N, PART>(h, part, terms, k == 0, totals + r * row_numbers);
+        h.a += R * f.a_row;
+        r += R;
+      };
+      while (r + most <= some) add(std::integral_constant<int, most>());
+      while (r + 2 <= some) add(std::integral_constant<int, 2>());
+      if (r < some) add(std::integral_constant<int, 1>());
+    }
+    for (int64_t r = 0; r < some; ++r)
+      for (int v = 0; v < N; ++v) {
+        char* const to = f.c + r * f.c_row + v * register_bytes;
+        auto total = load<float>(reinterpret_cast<const char*>(totals + r * row_numbers) + v * register_bytes);
+        if (PART && v == N - 1) {
+          if (!f.fresh) total += load_part<float>(to, part);
+          save_part<float>(to, total, part);
+        } else {
+          if (!f.fresh) total += load<float>(to);
+          *reinterpret_cast<pack<float>::loose*>(to) = total;
+        }
+      }
+  }
+}
+
 template <class T, int P, int N, bool PART>
 void rows_of(Factors f, int64_t rows, int part) {
-  constexpr int most = (registers == 32 ? (N == 1   ? 16
-                                           : N == 2 ? 12
-                                           : N == 3 ? 8
-                                                    : 6)
-                                        : (N == 1   ? 12
-                                           : N == 2 ? 6
-                                           : N == 3 ? 3
-                                                    : 2)) /
-                       P;
-  const auto advance = [&](int by) {
-    f.a += by * f.a_row;
-    f.c += by * f.c_row;
-    rows -= by;
-  };
-  for (; rows >= most; advance(most)) block<T, P, most, N, PART>(f, part);
-  if constexpr (most > 4)
-    for (; rows >= 4; advance(4)) block<T, P, 4, N, PART>(f, part);
-  if constexpr (most > 2)
-    for (; rows >= 2; advance(2)) block<T, P, 2, N, PART>(f, part);
-  for (; rows >= 1; advance(1)) block<T, P, 1, N, PART>(f, part);
+  if constexpr (std::is_same_v<T, alternating>) return rows_of_alternating<N, PART>(f, rows, part);
+  else {
+    constexpr int most = (registers == 32 ? (N == 1   ? 16
+                                             : N == 2 ? 12
+                                             : N == 3 ? 8
+                                                      : 6)
+                                          : (N == 1   ? 12
+                                             : N == 2 ? 6
+                                             : N == 3 ? 3
+                                                      : 2)) /
+                         P;
+    const auto advance = [&](int by) {
+      f.a += by * f.a_row;
+      f.c += by * f.c_row;
+      rows -= by;
+    };
+    for (; rows >= most; advance(most)) block<T, P, most, N, PART>(f, part);
+    if constexpr (most > 4)
+      for (; rows >= 4; advance(4)) block<T, P, 4, N, PART>(f, part);
+    if constexpr (most > 2)
+      for (; rows >= 2; advance(2)) block<T, P, 2, N, PART>(f, part);
+    for (; rows >= 1; advance(1)) block<T, P, 1, N, PART>(f, part);
+  }
 }
 
 template <class T, int P>
 void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row, int64_t rows,
              int64_t columns, int64_t depth, bool fresh) {
-  constexpr int lanes = pack<T>::lanes;
+  using Number = typename number_of<T>::type;
+  constexpr int lanes = pack<Number>::lanes;
   columns *= P;  // of real numbers
   Factors f{static_cast<char*>(c),
             c_row,
@@ -164,8 +279,8 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
             depth,
             fresh};
   const auto advance = [&](int64_t by) {
-    f.b += by * int64_t(sizeof(T));
-    f.c += by * int64_t(sizeof(T));
+    f.b += by * int64_t(sizeof(Number));
+    f.c += by * int64_t(sizeof(Number));
     columns -= by;
   };
   constexpr int N = most_registers;
@@ -355,6 +470,7 @@ void fill_products(LinalgKernels* kernels) {
   for (const int type : {type_int64, type_uint64}) fill<uint64_t>(kernels, type);
   fill<float, 2>(kernels, type_complex64);
   fill<double, 2>(kernels, type_complex128);
+  kernels->alternating_product = product<alternating, 1>;
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -68,7 +68,7 @@ DLT_FN void widen_into(V* x, V* y, F from) {
 // The most that n elements of at most `most` lose in float64, after so many additions one after the other.
 DLT_FN double loss_of(double most, int64_t n, int64_t additions) { return most * double(n) * double(additions + 2) * 0x1p-53; }
 
-bool are_finite(const double* sums, int64_t n) {
+inline bool are_finite(const double* sums, int64_t n) {
   integers odd{};  // a difference is 0, or NaN
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) odd |= reinterpret_cast<integers>(load(sums + i) - load(sums + i));

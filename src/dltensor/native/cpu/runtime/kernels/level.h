@@ -51,6 +51,7 @@ void fill_gather(IndexKernels* kernels);
 void fill_masks(IndexKernels* kernels);
 void fill_products(LinalgKernels* kernels);
 void fill_byte_products(LinalgKernels* kernels);
+void fill_tiles(LinalgKernels* kernels);
 void fill_norms(LinalgKernels* kernels);
 void fill_vectors(LinalgKernels* kernels);
 void fill_reductions(ReduceKernels* kernels);

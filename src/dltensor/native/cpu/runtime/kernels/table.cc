@@ -50,6 +50,7 @@ void fill_table(Kernels* kernels) {
   fill_masks(&index);
   fill_products(&linalg);
   fill_byte_products(&linalg);
+  fill_tiles(&linalg);
   fill_norms(&linalg);
   fill_vectors(&linalg);
   fill_narrow_vectors(&linalg);
