@@ -129,16 +129,18 @@ struct ByteProducts {
                    int64_t rows, int64_t units);
 };
 
-// Products of bfloat16 by tiles, which are contiguous: of a, tile_side rows of block_terms terms; of b, tile_side pairs of terms of
-// tile_side columns. What is missing is 0.
-inline constexpr int64_t tile_side = 16, tile_bytes = 1024;
+// Products of bfloat16 and of bytes by tiles of 16 rows of 64 bytes: of a, elements of a row; of b, for each of 16 columns two or four
+// that follow one another, of 4 bytes together. What is missing is 0.
+inline constexpr int64_t tile_side = 16, tile_row = 64, tile_bytes = 1024;
+inline constexpr int tiles_of_bfloat16 = 0,
+                     tiles_of_bytes = 1;  // 2 more where those of a have a sign, 1 more where those of b have
 // The least and the greatest magnitudes of numbers, without their sign, lane by lane; of the least 1 is taken, so that no zero is.
 struct MagnitudeRange {
   uint16_t least[32], greatest[32];
 };
 struct TileBlock {
-  float* c;  // rows x columns; two tiles of either are computed at most
-  int64_t c_row;  // in elements
+  char* c;  // rows x columns of float32 or int32; two tiles of either are computed at most
+  int64_t c_row;  // in bytes
   const char *a, *b;
   int64_t a_step, b_step;  // bytes from tiles of rows and of columns to the next
   int64_t rows, columns;
@@ -147,12 +149,12 @@ struct TileProducts {
   bool (*ask)();  // whether the system lets the process use tiles; null where the processor lacks them
   void (*begin)();  // of a thread, around calls of `multiply`
   void (*end)();
-  // c += the sums of one chain of `steps` blocks of terms, or with `fresh` = them.
-  void (*multiply)(const TileBlock& t, int64_t steps, bool fresh);
-  // Write a tile of a, or one or two neighbouring tiles of b, of elements that are contiguous in rows, and read their magnitudes.
-  void (*pack_rows)(char* to, const char* from, int64_t row, int64_t rows, int64_t terms, MagnitudeRange* range);
-  void (*pack_pairs)(char* to, int64_t tile_step, const char* from, int64_t row, int64_t terms, int64_t columns,
-                     MagnitudeRange* range);
+  // c += the sums of so many blocks of terms, or with `fresh` = them; of bfloat16, those of one chain.
+  void (*multiply[5])(const TileBlock& t, int64_t steps, bool fresh);
+  // Write a tile of a, or one or two neighbouring tiles of b, of elements that are contiguous in rows, and read magnitudes of bfloat16.
+  void (*pack_rows)(char* to, const char* from, int64_t row, int64_t rows, int64_t bytes, MagnitudeRange* range);
+  void (*pack_columns[2])(char* to, int64_t tile_step, const char* from, int64_t row, int64_t terms, int64_t columns,
+                          MagnitudeRange* range);  // of bfloat16; of bytes
   void (*find_range)(const char* tile, MagnitudeRange* range);  // of a tile that is packed
 };
 

@@ -22,8 +22,7 @@ namespace {
 // Multiplications from which packing pays, and from which threads are used; rows and columns of c of a piece: the operands of a chain stay in
 // the second cache.
 constexpr int64_t least_work = 1 << 15, least_shared_work = 1 << 23, most_piece = 512, least_piece = 64;
-constexpr int64_t chain_steps = chain_depth / block_terms;
-constexpr int64_t width = 2, row_bytes = block_terms * width;  // of bfloat16, of a tile of a
+constexpr int64_t group_bytes = 4;  // of terms that lie together in b
 
 // The range of magnitudes that threads have found in their parts of an operand.
 struct Range {
@@ -44,13 +43,16 @@ struct Range {
 struct Tiles {
   const Product* p;
   const TileProducts* loops;
-  int64_t steps;  // blocks of terms
-  char *a, *b;
+  bool of_bytes;
+  char *a = nullptr, *b = nullptr;
   Range a_range{}, b_range{};
   int64_t piece_rows = most_piece, piece_columns = most_piece;
 
-  int64_t strip() const { return steps * tile_bytes; }  // the tiles of 16 rows of a, or columns of b
-  int64_t terms_of(int64_t step) const { return smaller(block_terms, p->a.columns - step * block_terms); }
+  int64_t width() const { return of_bytes ? 1 : 2; }
+  int64_t terms() const { return tile_row / width(); }  // of a block
+  int64_t steps() const { return ceil_divide(p->a.columns, terms()); }
+  int64_t strip() const { return steps() * tile_bytes; }  // the tiles of 16 rows of a, or columns of b
+  int64_t terms_of(int64_t step) const { return smaller(terms(), p->a.columns - step * terms()); }
 
   static MagnitudeRange no_range() {
     MagnitudeRange range;
@@ -61,18 +63,16 @@ struct Tiles {
 
   void pack_rows(int64_t index) {
     const int64_t first = index * tile_side, rows = smaller(tile_side, p->a.rows - first);
-    const move_t move = kernels().copy->moves[width_index(width)];
     MagnitudeRange range = no_range();
     char* to = a + index * strip();
-    for (int64_t step = 0; step < steps; ++step, to += tile_bytes) {
-      const int64_t terms = terms_of(step);
-      const Matrix from = p->a.part(first, step * block_terms, rows, terms);
-      if (from.column == width) {
-        loops->pack_rows(to, from.data, from.row, rows, terms, &range);
+    for (int64_t step = 0; step < steps(); ++step, to += tile_bytes) {
+      const Matrix from = p->a.part(first, step * terms(), rows, terms_of(step));
+      if (from.column == width()) {
+        loops->pack_rows(to, from.data, from.row, rows, from.columns * width(), &range);
         continue;
       }
-      if (rows < tile_side || terms < block_terms) memset(to, 0, tile_bytes);
-      move(to, block_terms * width, width, from.data, from.row, from.column, rows, terms);
+      if (rows < tile_side || from.columns < terms()) memset(to, 0, tile_bytes);
+      kernels().copy->moves[width_index(width())](to, tile_row, width(), from.data, from.row, from.column, rows, from.columns);
       loops->find_range(to, &range);
     }
     a_range.add(range);
@@ -80,41 +80,41 @@ struct Tiles {
 
   // One block of terms of all columns.
   void pack_block(int64_t step) {
-    const int64_t terms = terms_of(step);
-    const Matrix from = p->b.part(step * block_terms, 0, terms, p->b.columns);
-    const bool in_rows = from.column == width;
+    const Matrix from = p->b.part(step * terms(), 0, terms_of(step), p->b.columns);
     MagnitudeRange range = no_range();
     char* to = b + step * tile_bytes;
-    for (int64_t j = 0; j < p->b.columns; j += 2 * tile_side, to += 2 * strip()) {
+    for (int64_t j = 0; j < from.columns; j += 2 * tile_side, to += 2 * strip()) {
       const char* const corner = from.data + j * from.column;
-      const int64_t columns = smaller(2 * tile_side, p->b.columns - j);
-      if (in_rows) {
-        loops->pack_pairs(to, strip(), corner, from.row, terms, columns, &range);
+      const int64_t columns = smaller(2 * tile_side, from.columns - j);
+      if (from.column == width()) {
+        loops->pack_columns[of_bytes](to, strip(), corner, from.row, from.rows, columns, &range);
         continue;
       }
-      pack_columns(to, corner, from, smaller(tile_side, columns), &range);
-      if (columns > tile_side) pack_columns(to + strip(), corner + tile_side * from.column, from, columns - tile_side, &range);
+      pack_tile(to, corner, from, smaller(tile_side, columns), &range);
+      if (columns > tile_side) pack_tile(to + strip(), corner + tile_side * from.column, from, columns - tile_side, &range);
     }
     b_range.add(range);
   }
 
   // One tile of a b with any strides.
-  void pack_columns(char* tile, const char* corner, const Matrix& from, int64_t columns, MagnitudeRange* range) const {
-    constexpr int64_t pair = 2 * width, row = tile_side * pair;
+  void pack_tile(char* tile, const char* corner, const Matrix& from, int64_t columns, MagnitudeRange* range) const {
+    const int64_t group = group_bytes / width();
     const CopyKernels& copy = *kernels().copy;
-    if (columns < tile_side || from.rows < block_terms) memset(tile, 0, tile_bytes);
-    if (from.row == width && from.rows % 2 == 0) {  // pairs of terms are elements of 4 bytes
-      copy.moves[width_index(pair)](tile, row, pair, corner, pair, from.column, from.rows / 2, columns);
+    if (columns < tile_side || from.rows < terms()) memset(tile, 0, tile_bytes);
+    if (from.row == width() && from.rows % group == 0) {  // groups of terms are elements
+      copy.moves[width_index(group_bytes)](tile, tile_row, group_bytes, corner, group_bytes, from.column, from.rows / group,
+                                           columns);
     } else {
-      for (int64_t odd = 0; odd < 2; ++odd)
-        copy.moves[width_index(width)](tile + odd * width, row, pair, corner + odd * from.row, 2 * from.row, from.column,
-                                       (from.rows + 1 - odd) / 2, columns);
+      for (int64_t i = 0; i < smaller(group, from.rows); ++i)
+        copy.moves[width_index(width())](tile + i * width(), tile_row, group_bytes, corner + i * from.row, group * from.row,
+                                         from.column, ceil_divide(from.rows - i, group), columns);
     }
     loops->find_range(tile, range);
   }
 
-  // Returns whether every partial sum is 0 or a normal number.
+  // Returns whether every partial sum is an integer, 0 or a normal number.
   bool is_in_range() const {
+    if (of_bytes) return true;
     constexpr int bias = 127, digits = 7, least_normal = -126;
     const int least = a_range.least_exponent() + b_range.least_exponent() - 2 * (bias + digits);
     const int greatest = a_range.greatest_exponent() + b_range.greatest_exponent() - 2 * (bias - 1);
@@ -126,19 +126,25 @@ struct Tiles {
     const int64_t groups = ceil_divide(p->c.columns, piece_columns);
     const int64_t row = index / groups * piece_rows, column = index % groups * piece_columns;
     const int64_t end_row = smaller(row + piece_rows, p->c.rows), end_column = smaller(column + piece_columns, p->c.columns);
-    TileBlock t{nullptr, p->c.row / int64_t(sizeof(float)), nullptr, nullptr, strip(), strip(), 0, 0};
+    const auto multiply_block = loops->multiply[op()];
+    const int64_t chain = of_bytes ? steps() : chain_depth / terms();
+    TileBlock t{nullptr, p->c.row, nullptr, nullptr, strip(), strip(), 0, 0};
     loops->begin();
-    for (int64_t step = 0; step < steps; step += chain_steps)
+    for (int64_t step = 0; step < steps(); step += chain)
       for (int64_t j = column; j < end_column; j += 2 * tile_side)
         for (int64_t i = row; i < end_row; i += 2 * tile_side) {
-          t.c = reinterpret_cast<float*>(p->c.data) + i * t.c_row + j;
+          t.c = p->c.data + i * p->c.row + j * p->width;
           t.a = a + i / tile_side * strip() + step * tile_bytes;
           t.b = b + j / tile_side * strip() + step * tile_bytes;
           t.rows = end_row - i;
           t.columns = end_column - j;
-          loops->multiply(t, smaller(chain_steps, steps - step), step == 0);
+          multiply_block(t, smaller(chain, steps() - step), step == 0);
         }
     loops->end();
+  }
+
+  int op() const {
+    return of_bytes ? tiles_of_bytes + 2 * (p->a_type == type_int8) + (p->b_type == type_int8) : tiles_of_bfloat16;
   }
 
   // Smaller pieces where there would be too few for all threads. Returns their number.
@@ -158,7 +164,7 @@ Status multiply_tiles(const Product& p, bool* done) noexcept {
   if (p.work() < least_work || loops.ask == nullptr) return success;
   static const bool is_allowed = loops.ask();
   if (!is_allowed) return success;
-  Tiles tiles{&p, &loops, ceil_divide(p.a.columns, block_terms), nullptr, nullptr};
+  Tiles tiles{&p, &loops, p.type == type_int32};
   const int64_t strips_a = ceil_divide(p.c.rows, tile_side), strips_b = ceil_divide(p.c.columns, tile_side);
   BlockRef memory;
   DLT_TRY(allocate(size_t((strips_a + strips_b) * tiles.strip()), &memory));
@@ -166,7 +172,7 @@ Status multiply_tiles(const Product& p, bool* done) noexcept {
   tiles.b = tiles.a + strips_a * tiles.strip();
   const int64_t threads = p.work() >= least_shared_work ? num_threads() : 1;
   parallel_if(threads > 1, strips_a, [&](int64_t i) { tiles.pack_rows(i); });
-  parallel_if(threads > 1, tiles.steps, [&](int64_t i) { tiles.pack_block(i); });
+  parallel_if(threads > 1, tiles.steps(), [&](int64_t i) { tiles.pack_block(i); });
   if (!tiles.is_in_range()) return success;
   parallel_if(threads > 1, tiles.cut(threads), [&](int64_t i) { tiles.multiply(i); });
   *done = true;

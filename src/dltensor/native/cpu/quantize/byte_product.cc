@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "native/cpu/copy/kernels.h"
+#include "native/cpu/linalg/tiles.h"
 #include "native/cpu/runtime/engine.h"
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
@@ -105,6 +106,9 @@ void BytePanels::multiply_piece(int64_t index) const {
 }  // namespace
 
 Status multiply_bytes(const Product& p) noexcept {
+  bool done = false;
+  DLT_TRY(multiply_tiles(p, &done));
+  if (done) return success;
   const LinalgKernels& linalg = *kernels().linalg;
   const bool by_bytes = linalg.byte_products[1].unit != 0 && p.b_type == type_int8;
   const ByteProducts& loops = linalg.byte_products[by_bytes];
