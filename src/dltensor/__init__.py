@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DLPack-native tensors: exchange with any framework without a copy, computation, and use from any language."""
 
-from ._core import (
-    main_interpreter as _main_interpreter,  # refuses sub-interpreters before any other module is bound to one
-)
+from ._core import compiled as _compiled  # loads the modules of its table, and refuses sub-interpreters
 
 # isort: split
 from ._core import naming as _naming

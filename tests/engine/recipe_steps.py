@@ -2,6 +2,7 @@
 """Carries out the steps of a recipe of CONTRIBUTING on a copy of the sources, and builds the result. No tests here."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -69,6 +70,11 @@ def package_with(copy, folder, *modules):
     version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
     options = re.findall(r"'-X', '([^']+)'", (SOURCE / "meson.build").read_text())
     assert "language_level=3" in options
+    build = ROOT / os.environ.get("BUILD", "build/release") / "src" / "dltensor"
+    archives = [path for path in build.rglob("lib*.a") if "native" not in path.parts]
+    parts = {path.stem.removeprefix("lib"): path for path in archives}
+    if not parts:
+        pytest.skip(f"{build} has no modules to link with those of changed sources")
     for module in modules:
         source = copy / f"{module}.pyx"
         _run(
@@ -76,14 +82,21 @@ def package_with(copy, folder, *modules):
              source.relative_to(copy.parent)],
             copy.parent,
         )  # fmt: skip
-        made = target / f"{module}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        made.unlink()
+        assert source.stem in parts, f"{module} is no part of _core/compiled.c"
+        parts[source.stem] = source.with_suffix(".o")
         _run(
-            [*compiler(), "-std=c++20", "-fPIC", "-O0", "-w", "-shared", f"-I{copy}", f"-I{copy / 'include'}",
+            [*compiler(), "-std=c++20", "-fPIC", "-O0", "-w", "-c", f"-I{copy}", f"-I{copy / 'include'}",
              f"-I{sysconfig.get_path('include')}", f'-DDLT_PACKAGE_VERSION="{version}"', source.with_suffix(".cpp"),
-             "-o", made, f"-L{target}", "-ldltensor", "-Wl,-rpath,$ORIGIN/.."],
+             "-o", parts[source.stem]],
             copy.parent,
         )  # fmt: skip
+    made = target / "_core" / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+    made.unlink()
+    _run(
+        [*compiler(), "-shared", "-Wl,--whole-archive", *parts.values(), "-Wl,--no-whole-archive",
+         *build.glob("compiled.*.p/*.o"), "-o", made, f"-L{target}", "-ldltensor", "-Wl,-rpath,$ORIGIN/.."],
+        copy.parent,
+    )  # fmt: skip
     return folder
 
 

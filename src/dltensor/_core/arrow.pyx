@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and back."""
-from math import prod
-
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
@@ -12,6 +10,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from .dlpack cimport ImportedTensor
+from .indexing cimport product_of
 from .native cimport MAX_DIMS, Block, adopt, numel
 from .allocation cimport check_host
 from .tensor cimport Tensor, copied, fill_from_import, new_empty, permuted, reshaped, same_view
@@ -252,7 +251,7 @@ def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
         order, ordered = tuple(range(t.impl.dl.ndim)), copied(t, func)
     if t.impl.dl.ndim > 1:
         shape = ordered.shape[1:]
-        size = prod(shape)
+        size = product_of(shape)
         if size > LARGEST_LIST:
             raise ValueError(f"{func}: a tensor of Arrow has at most 2^31 - 1 elements, got shape "
                              f"{t.shape[1:]} for each index of the first dimension")
@@ -520,7 +519,7 @@ cdef Tensor _as_tensors(Tensor t, _Schema schema, str func):
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BufferError(f"{func}: the metadata of a fixed-shape tensor, {quoted(schema.text)}, cannot be read: "
                           f"{first_line(str(error))}") from None
-    if len(shape) >= MAX_DIMS or [prod(shape)] != schema.sizes:
+    if len(shape) >= MAX_DIMS or [product_of(shape)] != schema.sizes:
         raise BufferError(f"{func}: a fixed-shape tensor of shape {shape} is stored in lists of {schema.sizes}")
     t = reshaped(t, (t.shape[0], *shape), None, func)
     # permutation[i] is the place in memory of the dimension i of the tensor.

@@ -42,10 +42,10 @@ cdef dict _formats = {}
 for _dtype in map(as_dtype, ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                              "float16", "float32", "float64", "complex64", "complex128")):
     _formats[format_of((<DType>_dtype).value).decode()] = _dtype
-for _letters, _codes in (("bhilqn", "int"), ("BHILQN", "uint")):
-    import struct as _struct
-    for _letter in _letters:
-        _formats[_letter] = as_dtype(f"{_codes}{8 * _struct.calcsize(_letter)}")
+for _letter, _size in (("b", sizeof(char)), ("h", sizeof(short)), ("i", sizeof(int)), ("l", sizeof(long)),
+                       ("q", sizeof(long long)), ("n", sizeof(Py_ssize_t))):
+    _formats[_letter] = as_dtype(f"int{8 * _size}")
+    _formats[_letter.upper()] = as_dtype(f"uint{8 * _size}")
 _formats["c"] = as_dtype("uint8")
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default dtype: the dtype of real numbers that come without one, for the process and in a context."""
-from contextvars import ContextVar
 
-from cpython.contextvars cimport PyContextVar_Set, get_value
-from cpython.object cimport PyTypeObject
+from cpython.contextvars cimport PyContextVar_New, PyContextVar_Set, get_value
+from cpython.object cimport PyObject, PyTypeObject
 
 from .native cimport environment, find_type, type_float32, type_float64, type_table
 from .types cimport DLDataType, dtype_of, read_dtype
@@ -11,8 +10,18 @@ from .types cimport DLDataType, dtype_of, read_dtype
 cdef extern from "native/environment.h" namespace "dlt" nogil:
     void reject_environment(const char*, const char*, const char*) noexcept
 
+
+cpdef object new_context_variable(str name, object default):
+    """Return a context variable. The module contextvars, which has the class, would be a file more to load.
+
+    >>> new_context_variable("example", 3).get()
+    3
+    """
+    return PyContextVar_New(name.encode(), <PyObject*>default)
+
+
 # The choices of `with default_dtype(...)` in a context, the innermost last.
-cdef object _choices = ContextVar("dltensor.default_dtype", default=())
+cdef object _choices = new_context_variable("dltensor.default_dtype", ())
 
 
 cdef class _Choice:

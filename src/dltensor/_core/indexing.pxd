@@ -25,6 +25,13 @@ cdef inline int64_t wrapped_product(int64_t a, int64_t b) noexcept:
     """A product that wraps: strides of a foreign empty tensor may be anything, and no element is read through them."""
     return <int64_t>(<uint64_t>a * <uint64_t>b)
 
+cdef inline object product_of(object numbers):
+    """A product of integers of any size: math.prod, whose module is a file more to load."""
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
 cdef inline int64_t stepped(int64_t start, int64_t steps, int64_t stride) noexcept:
     """The element that `steps` of a stride lead to from `start`; the sum wraps as wrapped_product does."""
     return <int64_t>(<uint64_t>start + <uint64_t>steps * <uint64_t>stride)

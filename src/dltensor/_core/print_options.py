@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of printing: how many digits, elements and columns the text of a tensor has. The text itself is not here."""
 
-from contextvars import ContextVar
-
+from .default_dtype import new_context_variable
 from .indexing import integer_of
 
 _DEFAULTS = {
@@ -10,7 +9,7 @@ _DEFAULTS = {
 }  # fmt: skip
 _LEAST = {"precision": 0, "threshold": 0, "edgeitems": 0, "linewidth": 1}
 _process = dict(_DEFAULTS)  # replaced as a whole, so that other threads read one set of options
-_context = ContextVar("dltensor.printoptions", default=None)
+_context = new_context_variable("dltensor.printoptions", None)
 
 
 def get_printoptions():

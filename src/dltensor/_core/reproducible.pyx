@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks in which functions raise whose bits depend on a library: whether one is entered, and the error."""
-from contextvars import ContextVar
 
 from cpython.contextvars cimport PyContextVar_Set, get_value
 from cpython.object cimport PyTypeObject
 
+from .default_dtype cimport new_context_variable
 from .native cimport environment_switch
 
 # The entered blocks of a context.
-cdef object _blocks = ContextVar("dltensor.reproducible", default=())
+cdef object _blocks = new_context_variable("dltensor.reproducible", ())
 cdef bint _is_process_reproducible = environment_switch("DLTENSOR_REPRODUCIBLE")
 
 

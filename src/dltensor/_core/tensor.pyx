@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tensor class: attributes, views, elements, operators and protocols. Import is in convert.pyx."""
-import math
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -39,7 +38,6 @@ from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBY
                      dtype_unless_device, flags_with_layout, is_handle, is_host, kDLComplex, kDLCPU, kDLCUDA,
                      kDLCUDAManaged, kDLExtDev, known_dtype, read_copy_flag, read_device, read_dtype)
 
-from .callable_numbers import Address, Truth
 from .foreign_text import quoted
 from .types import DeviceError
 
@@ -737,7 +735,9 @@ cdef class Tensor:
         >>> t[1:].data_ptr - t.data_ptr, t.data_ptr() == t.data_ptr
         (8, True)
         """
-        return Address(<size_t>self.impl.dl.data)
+        if _address_class is None:
+            _load_callable_numbers()
+        return _address_class(<size_t>self.impl.dl.data)
 
     @property
     def byte_offset(self) -> int:
@@ -763,7 +763,9 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).is_contiguous, dl.zeros((2, 3)).T.is_contiguous()
         (True, False)
         """
-        return _YES if is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides) else _NO
+        if _yes is None:
+            _load_callable_numbers()
+        return _yes if is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides) else _no
 
     @property
     def readonly(self) -> bool:
@@ -1057,9 +1059,18 @@ cdef class Tensor:
         from .._ops.rounding import round_tensor
         return round_tensor(self, ndigits)
 
-    def __trunc__(self): return math.trunc(single(self, "trunc"))
-    def __floor__(self): return math.floor(single(self, "floor"))
-    def __ceil__(self): return math.ceil(single(self, "ceil"))
+    # math is a file more to load.
+    def __trunc__(self):
+        import math
+        return math.trunc(single(self, "trunc"))
+
+    def __floor__(self):
+        import math
+        return math.floor(single(self, "floor"))
+
+    def __ceil__(self):
+        import math
+        return math.ceil(single(self, "ceil"))
 
     def __index__(self):
         if self.impl.dl.ndim != 0:
@@ -1905,7 +1916,15 @@ cdef class Tensor:
 
 
 cdef tuple _CPU = (1, 0)
-cdef object _YES = Truth(1), _NO = Truth(0)
+# Of callable_numbers, which the first of these attributes loads.
+cdef object _address_class = None, _yes = None, _no = None
+
+
+cdef int _load_callable_numbers() except -1:
+    global _address_class, _yes, _no
+    from .callable_numbers import Address, Truth
+    _address_class, _no, _yes = Address, Truth(0), Truth(1)
+    return 0
 
 
 cdef class _Rows:

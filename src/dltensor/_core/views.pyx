@@ -2,6 +2,7 @@
 """Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.math cimport INFINITY, frexp, nextafter
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -24,8 +25,6 @@ cdef extern from "native/cpu/random/arange.h" namespace "dlt" nogil:
         uint64_t first_low, step_low, rest, steps
         int32_t fraction
     bint fill_ramp(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
-
-from math import frexp, inf, nextafter
 
 from .foreign_text import quoted
 
@@ -406,13 +405,14 @@ cdef int _write_exact(Tensor t, DLDataType dtype, int64_t index, object first, o
 cdef double _quotient(object above, object below, bint nearest) except? -1:
     """A quotient as the nearest double; else as one that rounds to fewer digits as the quotient itself would."""
     cdef double result = above / below
+    cdef int exponent
     up, down = result.as_integer_ratio()
     if nearest or up * below == above * down:
         return result
     if up * below > above * down:
         result = nextafter(result, 0.0)
-    if int(frexp(result)[0] * 2**53) % 2 == 0:
-        result = nextafter(result, inf)
+    if int(frexp(result, &exponent) * 2.0**53) % 2 == 0:
+        result = nextafter(result, INFINITY)
     return result
 
 

@@ -64,7 +64,7 @@ inline PyObject* rename_error(const char* name) {
   PyObject *kind, *value, *traceback;
   PyErr_Fetch(&kind, &value, &traceback);
   PyErr_NormalizeException(&kind, &value, &traceback);
-  PyObject* const module = PyImport_ImportModule("dltensor._core.call_errors");
+  PyObject* const module = (PyImport_ImportModule)("dltensor._core.call_errors");
   PyObject* const done = module ? PyObject_CallMethod(module, "rename", "Os", value, name) : nullptr;
   if (!done) PyErr_Clear();
   Py_XDECREF(done);

@@ -2,7 +2,7 @@
 """Sums of products along axes: vecdot, whose sums are exact, and tensordot over matmul. No loops here."""
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.indexing cimport axes_of, integer_of, sequence_of, wrapped_product
+from .._core.indexing cimport axes_of, integer_of, product_of, sequence_of, wrapped_product
 from .._core.native cimport (COMPLEX, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
 from .._core.scalars cimport shown
@@ -16,9 +16,6 @@ cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
 cdef extern from "native/cpu/reduce/reduce.h" namespace "dlt" nogil:
     Status sum_products(int, const DLTensor&, const DLTensor&, uint64_t, const DLTensor&)
 
-from math import prod
-
-from .._core.call_errors import rename
 from .._core.convert import asarrays
 from .._core.layout import common_shape
 from . import elementwise as ops
@@ -311,13 +308,14 @@ def tensordot(x1, x2, /, axes=2, *, out=None):
         raise ValueError(f"tensordot: shapes {a.shape} and {b.shape} differ along axes {axes}")
     left = [k for k in range(a.ndim) if k not in first_axes]
     right = [k for k in range(b.ndim) if k not in second_axes]
-    depth = prod([a.shape[k] for k in first_axes])
+    depth = product_of([a.shape[k] for k in first_axes])
     rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
-    first = reshape(permute_dims(a, (*left, *first_axes)), (prod(rows), depth))
-    second = reshape(permute_dims(b, (*second_axes, *right)), (depth, prod(columns)))
+    first = reshape(permute_dims(a, (*left, *first_axes)), (product_of(rows), depth))
+    second = reshape(permute_dims(b, (*second_axes, *right)), (depth, product_of(columns)))
     try:
         result = matmul(first, second)
     except Exception as error:
+        from .._core.call_errors import rename
         rename(error, "tensordot")
         raise
     return written(reshape(result, (*rows, *columns)), out, "tensordot")
@@ -365,5 +363,6 @@ def dot(a, b, /, out=None):
             return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b, out=out)
         return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)), out=out)
     except Exception as error:
+        from .._core.call_errors import rename
         rename(error, "dot")
         raise

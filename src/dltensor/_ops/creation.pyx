@@ -2,6 +2,7 @@
 """Tensors from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.math cimport ceil, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -17,8 +18,6 @@ from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU, read_device, 
 from .arguments cimport read_owned
 from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Status, StepForm, Steps, engine_at,
                       finish, release_gil)
-
-from math import ceil, floor, isfinite
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
@@ -393,11 +392,11 @@ cdef bint _is_finite(object number):
 cdef object _count(object start, object stop, object step):
     """Count the steps from `start` to `stop`, as floats count them where they can."""
     try:
-        count = ceil((stop - start) / step)
+        count = int(<object>ceil((stop - start) / step))
         # The quotient may be rounded to 0.
         return count if count or stop == start else int((stop > start) == (step > 0))
     except (OverflowError, ValueError):
-        return ceil((_exact(stop) - _exact(start)) / _exact(step))
+        return -((_exact(start) - _exact(stop)) / _exact(step) // 1)
 
 
 cdef bint _read_steps(object start, object step, object last, bint whole, DLDataType dtype, Steps* out) except -1:
@@ -545,8 +544,8 @@ def _write_line(result, start, stop, steps, finite):
 def _write_floors(result, start, stop, num, steps):
     """Write the numbers of `_write_line` rounded down to a new tensor of integers; `start` and `stop` are fractions."""
     for at in (0, num - 1):
-        full_for("linspace", (), floor(start + (stop - start) * at / steps), result.dtype)
-    least = floor(min(start, stop))
+        full_for("linspace", (), (start + (stop - start) * at / steps) // 1, result.dtype)
+    least = min(start, stop) // 1
     if least >= 0:
         write_spaced(result, start, stop, steps, "linspace")
         return

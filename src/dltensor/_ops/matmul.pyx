@@ -2,6 +2,7 @@
 """Products of matrices: matmul, gemm and the choice of a BLAS. Checks shapes and dtypes, multiplies nothing itself."""
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
+from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
@@ -15,11 +16,8 @@ from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU, read_dtype
 
-from math import isfinite
-
 from .._core.foreign_text import quoted
 from .._core.once import Once
-from .._core.optional_libraries import choose_library, load_openblas
 from .casting import astype
 
 cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
@@ -43,12 +41,14 @@ def _use_library(path):
 
 def _load(str name):
     """The name of a BLAS that is loaded, or None if it is not installed."""
+    from .._core.optional_libraries import load_openblas
     return name if load_openblas(_use_library) else None
 
 
 def _choose_by_environment(str func):
     """Load the BLAS that the environment variable ``DLTENSOR_BLAS`` names, before the first product that it is for."""
     if environment("DLTENSOR_BLAS") != NULL:
+        from .._core.optional_libraries import choose_library
         choose_library(BLAS_NAMES, _load, variable="DLTENSOR_BLAS", func=func, absent="", extra="blas",
                        brings="scipy-openblas32")
 

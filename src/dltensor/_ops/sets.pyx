@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets: the distinct values of a tensor, and membership."""
-from collections import namedtuple
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -40,9 +39,19 @@ cdef enum:
     INVERSE = 4
     COUNTS = 8
 
-UniqueAll = namedtuple("UniqueAll", ("values", "indices", "inverse_indices", "counts"), module="dltensor")
-UniqueCounts = namedtuple("UniqueCounts", ("values", "counts"), module="dltensor")
-UniqueInverse = namedtuple("UniqueInverse", ("values", "inverse_indices"), module="dltensor")
+# Classes of results, which the module gets with the first of them: `namedtuple` compiles code.
+cdef object _all_results = None, _counts = None, _inverse = None
+
+
+cdef int _make_classes() except -1:
+    global _all_results, _counts, _inverse
+    from collections import namedtuple
+    for name, fields in (("UniqueAll", ("values", "indices", "inverse_indices", "counts")),
+                         ("UniqueCounts", ("values", "counts")), ("UniqueInverse", ("values", "inverse_indices"))):
+        globals().setdefault(name, namedtuple(name, fields, module="dltensor"))
+    _counts, _inverse = globals()["UniqueCounts"], globals()["UniqueInverse"]
+    _all_results = globals()["UniqueAll"]
+    return 0
 
 
 cdef inline bint _takes_operations(Tensor t):
@@ -166,7 +175,9 @@ def unique_all(x, /) -> UniqueAll:
     >>> values.tolist(), indices.tolist(), inverse.tolist(), counts.tolist()
     ([1, 3], [1, 0], [1, 0, 1], [1, 2])
     """
-    return UniqueAll._make(_unique(x, VALUES | INDICES | INVERSE | COUNTS, "unique_all"))
+    if _all_results is None:
+        _make_classes()
+    return _all_results._make(_unique(x, VALUES | INDICES | INVERSE | COUNTS, "unique_all"))
 
 
 def unique_counts(x, /) -> UniqueCounts:
@@ -195,7 +206,9 @@ def unique_counts(x, /) -> UniqueCounts:
     ([1, 3], [1, 2])
     """
     values, _, _, counts = _unique(x, VALUES | COUNTS, "unique_counts")
-    return UniqueCounts(values, counts)
+    if _counts is None:
+        _make_classes()
+    return _counts(values, counts)
 
 
 def unique_inverse(x, /) -> UniqueInverse:
@@ -219,7 +232,9 @@ def unique_inverse(x, /) -> UniqueInverse:
     ([1, 3], [1, 0, 1])
     """
     values, _, inverse, _ = _unique(x, VALUES | INVERSE, "unique_inverse")
-    return UniqueInverse(values, inverse)
+    if _inverse is None:
+        _make_classes()
+    return _inverse(values, inverse)
 
 
 def unique_values(x, /):

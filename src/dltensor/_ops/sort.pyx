@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorting along an axis: sort, argsort, top_k, and elements at given places of the order."""
-from math import inf
-
 from cpython.object cimport PyObject
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libcpp cimport bool as cbool
 
@@ -133,7 +132,7 @@ cdef object _number_beside(object x, Tensor other, str func):
     number = asarray(x, dtype=dtype_of(type_table[row].dtype))
     if isinstance(x, int):
         return number if number.item() == x else _integer(x, True, 64)
-    if isinstance(x, float) and (kind_order(operands[0].type) < 2 or abs(number.item()) == inf != abs(x)):
+    if isinstance(x, float) and (kind_order(operands[0].type) < 2 or abs(number.item()) == INFINITY != abs(x)):
         return asarray(x, dtype="float64")
     return number
 
@@ -148,7 +147,7 @@ cdef object _integer(object number, bint signed, object bits):
     try:
         return asarray(float(number), dtype="float64")
     except OverflowError:
-        return asarray(inf if number > 0 else -inf, dtype="float64")
+        return asarray(INFINITY if number > 0 else -INFINITY, dtype="float64")
 
 
 cdef int _axis(object axis, int ndim, str func) except -1:
