@@ -4,15 +4,15 @@
 import enum
 
 import dltensor as dl
+from dltensor._core.members import SPELLINGS as ALIASES
+from dltensor._core.members import methods
 from dltensor._spellings.answers import OF_TENSOR
-from dltensor._spellings.names import METHODS
-from dltensor._spellings.names import __all__ as ALIASES
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
 
 SAME = ("__numpy_dtype__",)  # another name of a member
 # Functions and methods that tests/test_spelling_rows.py compares with those that they stand for.
-SPELLED = {f"Tensor.{name}" for name in METHODS | OF_TENSOR} | set(ALIASES)
+SPELLED = {f"Tensor.{name}" for name in methods() | OF_TENSOR} | set(ALIASES)
 
 
 def public(modules=MODULES):

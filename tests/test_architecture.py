@@ -15,7 +15,7 @@ import pytest
 from native_tools import has_own_files
 
 import dltensor as dl
-from dltensor._spellings.names import __all__ as ALIASES
+from dltensor._core.members import SPELLINGS as ALIASES
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dltensor"

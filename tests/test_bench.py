@@ -36,7 +36,7 @@ def test_rows_are_measured_beside_their_peers():
 def test_every_function_that_numpy_has_too_is_measured_beside_it():
     numpy = pytest.importorskip("numpy")
     import dltensor as dl
-    from dltensor._spellings.names import __all__ as spellings  # which call the others
+    from dltensor._core.members import SPELLINGS as spellings  # which call the others
     from dltensor._spellings.objects import __all__ as objects
 
     sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 import dltensor as dl
-from dltensor._core.call_errors import text_signature
 from dltensor._core.errors import python_function
-from dltensor._ops.public_functions import FUNCTIONS
+from dltensor._core.members import FUNCTIONS as NAMES
+from dltensor._core.members import described
+from dltensor._core.naming import text_signature
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import public_functions  # noqa: E402
+
+FUNCTIONS = {name: described()[name] for name in NAMES}
 
 
 def run(code):
@@ -88,7 +91,8 @@ def test_copies_have_no_docstrings_and_the_same_lines():
     text = 'def one(x):\n    """First.\n\n    Second.\n    """\n    return x\n'
     (node,) = public_functions.definitions(text, ["one"], "file.py")
     assert list(public_functions.rows("dltensor.file", [node])) == [
-        "    'one': ('dltensor.file', 'one(x)\\n--\\n\\nFirst.\\n\\nSecond.\\n'),\n"
+        '    {"one", "dltensor.file",\n'
+        '    "one(x)\\n"\n    "--\\n"\n    "\\n"\n    "First.\\n"\n    "\\n"\n    "Second.\\n"\n    ""},\n'
     ]
     copy = public_functions.without_docstrings(text, [node])
     assert copy == "def one(x):\n\n\n\n\n    return x\n"

@@ -9,8 +9,8 @@ import pytest
 from numpy_twins import DATA, HERE, IN_NUMPY, same
 
 import dltensor as dl
-from dltensor._spellings.names import METHODS
-from dltensor._spellings.names import __all__ as FUNCTIONS
+from dltensor._core.members import SPELLINGS as FUNCTIONS
+from dltensor._core.members import methods
 from dltensor._spellings.table import rows
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
@@ -98,7 +98,7 @@ def test_names_without_parameters_are_the_same_function():
 
 def test_no_name_has_two_rows():
     assert len(FUNCTIONS) == len(set(FUNCTIONS)) == sum(row.is_function for row in ROWS)
-    assert len(METHODS) == sum(row.method is not None for row in ROWS)
+    assert len(methods()) == sum(row.method is not None for row in ROWS)
 
 
 def test_lists_and_numbers_are_taken():

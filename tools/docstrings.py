@@ -13,8 +13,8 @@ import sys
 from numpydoc.validate import validate
 
 import dltensor as dl
-from dltensor._spellings.names import METHODS
-from dltensor._spellings.names import __all__ as ALIASES
+from dltensor._core.members import SPELLINGS as ALIASES
+from dltensor._core.members import methods
 from dltensor._spellings.objects import __all__ as OBJECTS
 
 MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
@@ -27,7 +27,7 @@ OF_EXCEPTIONS = {"PR01", "PR02", "EX01"}
 OF_ENUMERATIONS = {"PR01", "PR02"}
 # Names of NumPy and PyTorch: their docstrings name the call that has the parameters.
 SPELLED = {f"dltensor.{name}" for name in (*ALIASES, *OBJECTS, *dl.DTYPES)}
-SPELLED |= {f"dltensor.Tensor.{name}" for name in METHODS}
+SPELLED |= {f"dltensor.Tensor.{name}" for name in methods()}
 
 
 def public():

@@ -4,10 +4,10 @@
 
     python tools/public_functions.py [--depfile FILE] [--also FILE:NAME,NAME...] OUTPUT PAGES...
 
-`public_functions.py` in the folder OUTPUT has of each name in ``__all__`` of the files PAGES its module, and the
-signature with the complete docstring, of which `add_functions` of `_core/naming.py` makes a builtin. Beside it are
-copies of the files without these docstrings, whose lines keep their numbers. The files of --also, which have classes
-too, are not copied.
+`public_function_rows.h` in the folder OUTPUT has of each name in ``__all__`` of the files PAGES its module, and the
+signature with the complete docstring, of which `_core/listed_functions.h` makes a builtin. Beside it are copies of the
+files without these docstrings, whose lines keep their numbers. The files of --also, which have classes too, are not
+copied.
 
 The build runs this program, and nothing of the package is imported.
 """
@@ -17,14 +17,17 @@ import ast
 import sys
 from pathlib import Path
 
+from builtin_texts import literal
 from fill_docstrings import PACKAGE, Package, complete
 
-TABLE = "public_functions.py"
-HEAD = """# SPDX-License-Identifier: Apache-2.0
-\"\"\"Functions in Python by name: module, and signature with docstring. Made by tools/public_functions.py.\"\"\"
-
-FUNCTIONS = {
+TABLE = "public_function_rows.h"
+HEAD = """// SPDX-License-Identifier: Apache-2.0
+// Functions in Python by name: module, and signature with docstring. Made by tools/public_functions.py.
+#pragma once
+namespace dlt {
+inline constexpr ListedFunction public_rows[] = {
 """
+END = "};\n}  // namespace dlt\n"
 
 
 def signature(node):
@@ -83,7 +86,7 @@ def rows(module, functions):
     """Return the lines of the table for functions of a module."""
     for node in functions:
         text = f"{node.name}{signature(node)}\n--\n\n{ast.get_docstring(node)}\n"
-        yield f"    {node.name!r}: ({module!r}, {text!r}),\n"
+        yield f'    {{"{node.name}", "{module}",\n{literal(text)}}},\n'
 
 
 def without_docstrings(text, functions):
@@ -118,7 +121,7 @@ def main():
         file, _, names = one.partition(":")
         text = complete(Path(file).resolve(), package)
         table += "".join(rows(module_of(Path(file)), definitions(text, names.split(","), file)))
-    write(options.output / TABLE, table + "}\n")
+    write(options.output / TABLE, table + END)
     if options.depfile:
         sources = [str(path).replace(" ", "\\ ") for path in (*package.tables, *package.read)]
         options.depfile.write_text(f"{options.output / TABLE}: {' '.join(sources)}\n")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write what follows from the table of spellings: functions (the build), their stub, and tables of docs/coming-from.md.
 
-    python tools/spellings.py FOLDER    write functions.py, and names.py, which the package reads without loading it
+    python tools/spellings.py FOLDER    write functions.py, and spelling_rows.h, which says of each name what it is
     python tools/spellings.py --page    write the tables of the page; a test compares them
 
 Nothing of the package is imported, so that the build can run it.
@@ -13,8 +13,13 @@ import ast
 import builtins
 import importlib.util
 import re
+import sys
 from functools import cache
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from builtin_texts import literal
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src" / "dltensor" / "_spellings" / "table.py"
@@ -54,9 +59,9 @@ BY_DEFAULT = {
 
 
 @cache
-def table():
-    """Return the module of the table."""
-    spec = importlib.util.spec_from_file_location("table", TABLE)
+def table(name="table"):
+    """Return the module of the table, or of another file beside it."""
+    spec = importlib.util.spec_from_file_location(name, TABLE.with_stem(name))
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
@@ -126,35 +131,44 @@ def functions():
     return "\n".join([*lines, ""])
 
 
-def names():
-    """Return the text of the module of the names, which says of each what it is.
+def header():
+    """Return the text of the header of the names, which says of each what it is.
 
-    A function has the module that a call loads, its signature and its docstring; another name has the name of what it
-    stands for.
+    A function has the module that a call loads, its signature and its docstring; another name, and a method, the name
+    of what it stands for; an attribute that is not taken, the answer.
     """
     made = [row for row in rows() if row.is_function or row.parameters]
     texts = {
-        local_name(row): (
-            "dltensor._spellings.functions",
-            f"{local_name(row)}({row.parameters})\n--\n\n{docstring(row)}",
-        )
+        local_name(row): f"{local_name(row)}({row.parameters})\n--\n\n{docstring(row)}"
         for row in made
         if row.parameters
     }
+    module = "dltensor._spellings.functions"
+    listed = {name: f'    {{"{name}", "{module}",\n{literal(text)}}},' for name, text in texts.items()}
+    others = {
+        "same_rows": {row.name: row.call for row in made if not row.parameters},
+        "method_rows": {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method},
+    }
     tables = {
-        "FUNCTIONS": {name: text for name, text in texts.items() if not name.startswith("_")},
-        "OF_METHODS": {name: text for name, text in texts.items() if name.startswith("_")},
-        "SAME": {row.name: row.call for row in made if not row.parameters},
-        "METHODS": {row.method: local_name(row) if row.parameters else row.call for row in rows() if row.method},
+        "ListedFunction spelling_rows": [line for name, line in listed.items() if not name.startswith("_")],
+        "ListedFunction hidden_rows": [line for name, line in listed.items() if name.startswith("_")],
+        **{
+            f"OtherName {title}": [f'    {{"{name}", "{call}"}},' for name, call in items.items()]
+            for title, items in others.items()
+        },
+        "Answer answer_rows": [
+            f'    {{"{name}",\n{literal(text)}}},' for name, text in table("answers").OF_TENSOR.items()
+        ],
     }
     lines = [
-        "# SPDX-License-Identifier: Apache-2.0",
-        '"""Names of NumPy and PyTorch for functions of this package, made of the table beside this file."""',
-        "",
+        "// SPDX-License-Identifier: Apache-2.0",
+        "// Names of NumPy and PyTorch for functions of this package, made by tools/spellings.py.",
+        "#pragma once",
+        "namespace dlt {",
     ]
-    for table, items in tables.items():
-        lines += [f"{table} = {{", *(f"    {name!r}: {item!r}," for name, item in items.items()), "}"]
-    return "\n".join([*lines, f"__all__ = {sorted(row.name for row in made if row.is_function)}", ""])
+    for title, items in tables.items():
+        lines += [f"inline constexpr {title}[] = {{", *items, "};"]
+    return "\n".join([*lines, "}  // namespace dlt", ""])
 
 
 # -- the stub
@@ -248,14 +262,14 @@ def page():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("output", nargs="?", type=Path, help="folder of the modules")
+    parser.add_argument("output", nargs="?", type=Path, help="folder of the files")
     parser.add_argument("--page", action="store_true", help="write the tables of docs/coming-from.md")
     options = parser.parse_args()
     if options.page:
         PAGE.write_text(page())
     if options.output:
         (options.output / "functions.py").write_text(functions())
-        (options.output / "names.py").write_text(names())
+        (options.output / "spelling_rows.h").write_text(header())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,11 @@ from ._core.arrow import from_arrow
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.default_dtype import default_dtype, get_default_dtype, set_default_dtype
 from ._core.lazy_modules import lazy_module as _lazy_module
+from ._core.members import FUNCTIONS as _FUNCTIONS
+from ._core.members import SPELLINGS as _SPELLINGS
+from ._core.members import add_functions as _add_functions
+from ._core.members import add_other_names as _add_other_names
+from ._core.members import add_to_tensor as _add_to_tensor
 from ._core.memory import empty_cache, set_cache_limit
 from ._core.print_options import get_printoptions, printoptions, set_printoptions
 from ._core.reproducible import reproducible
@@ -73,7 +78,6 @@ from ._ops.manipulation import (
 )
 from ._ops.matmul import gemm, get_blas, matmul, set_blas
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
-from ._ops.public_functions import FUNCTIONS as _FUNCTIONS
 from ._ops.reduce import *  # noqa: F403  one name per row of ops/reduce/rows.h
 from ._ops.reduce import __all__ as _REDUCTIONS
 from ._ops.scan import cumprod, cumsum, cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
@@ -101,14 +105,10 @@ opaque = _lazy_module("opaque")
 random = _lazy_module("random")
 shared = _lazy_module("shared")
 # Functions in Python, whose modules are loaded when one of them is first called.
-_naming.add_functions(globals(), _FUNCTIONS)
+_add_functions(globals())
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
-from ._spellings import add_names as _add_names  # noqa: E402  other names of the functions above
-from ._spellings import add_to_tensor as _add_to_tensor  # noqa: E402
-from ._spellings import help  # noqa: E402
-from ._spellings.names import __all__ as _SPELLINGS  # noqa: E402
 from ._spellings.objects import *  # noqa: E402, F403
 from ._spellings.objects import __all__ as _OBJECTS  # noqa: E402
 
@@ -179,7 +179,6 @@ __all__ = [
     "get_blas",
     "get_default_dtype",
     "get_printoptions",
-    "help",
     "iinfo",
     "inf",
     "into",
@@ -242,7 +241,7 @@ __all__ = [
     *_OBJECTS,
 ]
 _SHOWN = frozenset(__all__)
-_add_names(globals())
+_add_other_names(globals())
 _naming.set_module(globals())
 _add_to_tensor(globals())
 _rebuild.__module__ = __name__  # where pickles of tensors find it

@@ -29,8 +29,6 @@ def exports(package, tables, module):
         return [name for name in tables.operations if name != "clip"]
     if module == "_ops.reduce":
         return list(tables.reductions)
-    if module == "_spellings.names":
-        return [row.name for row in spellings.rows() if row.is_function]
     return sources.module(package / f"{module.replace('.', '/')}.py").exports
 
 
@@ -57,12 +55,13 @@ def stub(package):
                     later = loaded_later(package, tables)
                     modules |= {f".{module}": set(names) for module, names in later.items()}
                     lists[name] = [one for names in later.values() for one in names]
+                elif alias.name == "SPELLINGS":
+                    lists[name] = [row.name for row in spellings.rows() if row.is_function]
+                    modules["._spellings.functions"] = set(lists[name])
                 elif alias.name == "*":
                     modules.setdefault(f".{node.module}", set()).update(exports(package, tables, node.module))
                 elif alias.name == "__all__":
                     lists[name] = exports(package, tables, node.module)
-                    if node.module == "_spellings.names":
-                        modules["._spellings.functions"] = set(lists[name])
                 elif name.startswith("__"):
                     # A stub does not hand on what it imports under another name.
                     folder, _, leaf = node.module.rpartition(".")

@@ -3,7 +3,8 @@
 
 import sys
 
-_PLAIN = frozenset((type(None), bool, int, float, str))
+from .naming import text_signature
+
 # Parameters of NumPy that no function has, and what to write in place of them.
 _REMEDIES = {
     "order": "; results are in C order, t.T.contiguous().T is in Fortran order",
@@ -107,40 +108,3 @@ def rename(error, name):
         error.args = (f"{name}: {rest}", *error.args[1:])
         if isinstance(error, ImportError):
             error.msg = error.args[0]
-
-
-def has_plain_defaults(function):
-    """Test whether Python can read the default values in the text of a signature, which it does not with tuples.
-
-    >>> has_plain_defaults(lambda x=1: x), has_plain_defaults(lambda x=(): x)
-    (True, False)
-    """
-    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return _PLAIN.issuperset(map(type, values))
-
-
-def text_signature(function):
-    """Return the signature of a Python function without annotations, as text.
-
-    >>> def example(x, /, n=1, *rest, axis=-1, **options): pass
-    >>> text_signature(example)
-    '(x, /, n=1, *rest, axis=-1, **options)'
-    """
-    code, by_name = function.__code__, function.__kwdefaults__ or {}
-    names, positional, keywords = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
-    shown = list(names[:positional])
-    if function.__defaults__:
-        for i, value in enumerate(function.__defaults__, positional - len(function.__defaults__)):
-            shown[i] += f"={value!r}"
-    if code.co_posonlyargcount:
-        shown.insert(code.co_posonlyargcount, "/")
-    rest = list(names[positional + keywords :])
-    if code.co_flags & 0x04:  # CO_VARARGS
-        shown.append(f"*{rest.pop(0)}")
-    elif keywords:
-        shown.append("*")
-    for name in names[positional : positional + keywords]:
-        shown.append(f"{name}={by_name[name]!r}" if name in by_name else name)
-    if code.co_flags & 0x08:  # CO_VARKEYWORDS
-        shown.append(f"**{rest.pop(0)}")
-    return f"({', '.join(shown)})"

@@ -10,7 +10,14 @@ from .types import DeviceError
 
 cdef extern from "_core/public_function.h" namespace "dlt":
     object new_python_function(str name, object function, object load, bytes text, object answer, object find_renamings)
-    object new_compiled_function(object function, bytes text, tuple renamings, bint joins_extents)
+    object new_compiled_function(object function, object module, bint joins_extents)
+    bint has_renamed_parameter(const char*)
+
+cdef extern from "Python.h":
+    ctypedef struct PyMethodDef:
+        const char* ml_doc
+    ctypedef struct PyCFunctionObject:
+        PyMethodDef* m_ml
 
 
 cdef dict _exceptions = {}
@@ -54,8 +61,9 @@ def python_function(str name, function, load, str text, answer, find_renamings):
     """Return a builtin that calls a function in Python, and takes keywords under other names too.
 
     `function` may be None: then the first call gets it from `load`. `text` is the signature and the docstring. `answer`
-    is called with the function and an error that it raises, whose text it may change; `find_renamings` with `text`,
-    when a keyword is first passed: it returns other names of parameters, each followed by the name of the parameter.
+    is called with the function and an error that it raises, whose text it may change, and None for that of call_errors;
+    `find_renamings` with `text`, when a keyword is first passed: it returns other names of parameters, each followed by
+    the name of the parameter.
 
     >>> def power(x, exponent=2):
     ...     return x**exponent
@@ -66,9 +74,14 @@ def python_function(str name, function, load, str text, answer, find_renamings):
     return new_python_function(name, function, load, text.encode(), answer, find_renamings)
 
 
-def compiled_function(function, str text, tuple renamings, bint joins_extents):
-    """Return a builtin that calls a compiled function, and takes keywords under other names too, as a tuple.
+def compiled_function(function, module, bint joins_extents):
+    """Return a builtin that calls a compiled function, and takes keywords under other names too. Its self is a module.
 
     With `joins_extents`, integers at the beginning are one tuple: ``zeros(2, 3)`` is ``zeros((2, 3))``.
     """
-    return new_compiled_function(function, text.encode(), renamings, joins_extents)
+    return new_compiled_function(function, module, joins_extents)
+
+
+def can_be_renamed(function):
+    """Test whether a compiled function has parameters that other libraries name otherwise."""
+    return has_renamed_parameter((<PyCFunctionObject*>function).m_ml.ml_doc)

@@ -46,19 +46,19 @@ const MethodBody* bodies_of(std::integer_sequence<int, slots...>) {
   return bodies;
 }
 
-// Adds a method to a type that no other thread uses. `name` and `text` are bytes, the latter the signature and the docstring;
-// they live as long as the process, and so does `function`.
-inline int add_method(PyTypeObject* type, PyObject* name, PyObject* function, PyObject* text) {
+// Adds a method to a type that no other thread uses. `text` is bytes: the signature and the docstring. All of this lives as long
+// as the process.
+inline int add_method(PyTypeObject* type, const char* name, PyObject* function, PyObject* text) {
   if (added_count == most_methods) return PyErr_SetString(PyExc_RuntimeError, "add_method: too many methods"), -1;
   AddedMethod& added = added_methods[added_count];
   added.function = Py_NewRef(function);
   PyMethodDef& method = added.definition;
-  method.ml_name = PyBytes_AsString(Py_NewRef(name));
+  method.ml_name = name;
   method.ml_doc = PyBytes_AsString(Py_NewRef(text));
   const MethodBody body = bodies_of(std::make_integer_sequence<int, most_methods>{})[added_count];
   method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(body));
   method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
-  if (!method.ml_name || !method.ml_doc) return -1;
+  if (!method.ml_doc) return -1;
   PyObject* const descriptor = PyDescr_NewMethod(type, &method);
   const int status = descriptor ? PyDict_SetItemString(type->tp_dict, method.ml_name, descriptor) : -1;
   Py_XDECREF(descriptor);

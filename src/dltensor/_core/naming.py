@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The module that public names say they are from."""
 
+import sys
 from types import BuiltinFunctionType, FunctionType
 
-from .call_errors import answer, has_plain_defaults, text_signature
-from .errors import compiled_function, python_function
+from .errors import can_be_renamed, compiled_function, python_function
+from .members import listed_builtin
 from .types import DType
 
 # Other names of parameters in NumPy and PyTorch, each followed by the name here.
@@ -16,12 +17,17 @@ _RENAMINGS = (
 # Functions whose shape may come as extents one by one.
 _SHAPED = ("empty", "ones", "zeros")
 _UNLIKE_TORCH = ("median", "nanmedian", "sort")
+# Types of default values that Python can read in the text of a signature.
+_PLAIN = frozenset((type(None), bool, int, float, str))
 _builtins = {}  # by the function, which two modules may show
-_loaded_later = {}  # by the module and the name of the function
 
 
-def _renamings_of(text):
-    """Other names of the parameters of a function, by the text of its builtin: signature and docstring."""
+def renamings_of(text):
+    """Return other names of the parameters of a function, each followed by the name, by the text of its builtin.
+
+    >>> renamings_of("flip(x, /, *, axis=None)")
+    ('dim', 'axis', 'dims', 'axis')
+    """
     name, _, signature = text.partition("\n")[0].partition("(")
     parameters = f" {signature[:-1]}, {signature[:-1].replace('=', ',')},"
     pairs = [pair for pair in _RENAMINGS if f" {pair[1]}," in parameters and f" {pair[0]}," not in parameters]
@@ -31,56 +37,20 @@ def _renamings_of(text):
 def builtin_of(function):
     """The builtin that calls a function, answers its errors and renames its keywords."""
     name = function.__name__
-    builtin = _builtins.get(function) or _loaded_later.get((function.__module__, name))
+    builtin = _builtins.get(function) or listed_builtin(function.__module__, name)
     if builtin is None:
         if _is_cythons(function):
-            text = f"{name}{function.__text_signature__}\n--\n\n{function.__doc__}"
-            builtin = compiled_function(function, text, _renamings_of(text), name in _SHAPED)
+            builtin = compiled_function(function, sys.modules["dltensor"], name in _SHAPED)
         else:
             text = f"{name}{text_signature(function)}\n--\n\n{function.__doc__ or ''}"
-            builtin = python_function(name, function, None, text, answer, _renamings_of)
+            builtin = python_function(name, function, None, text, None, renamings_of)
         _builtins[function] = builtin
     return builtin
-
-
-def add_functions(namespace, functions):
-    """Add builtins of functions in Python, whose modules are loaded by the first call of one of them.
-
-    Parameters
-    ----------
-    namespace : dict
-        Of the module that shows them.
-    functions : dict
-        The module and the text of each function, its signature and docstring, by its name.
-    """
-    for name, (module, text) in functions.items():
-        builtin = python_function(name, None, _Loader(module, name), text, answer, _renamings_of)
-        builtin.__module__ = namespace["__name__"]
-        _loaded_later[module, name] = namespace[name] = builtin
-
-
-class _Loader:
-    """The function of a name in a module, which a call loads."""
-
-    __slots__ = ("module", "name")
-
-    def __init__(self, module, name):
-        self.module, self.name = module, name
-
-    def __call__(self):
-        return getattr(__import__(self.module, fromlist=(self.name,)), self.name)
 
 
 def _is_cythons(thing):
     """Test whether a function is compiled by Cython: unlike builtins of tables, its ``self`` is no module."""
     return type(thing) is BuiltinFunctionType and thing.__self__ is None
-
-
-def _has_renamings(name, signature):
-    can_have = (
-        "ax" in signature or "shift" in signature or "correction" in signature or "k=0" in signature
-    )  # few functions do
-    return can_have and _renamings_of(name + signature) != ()
 
 
 def set_module(namespace):
@@ -96,12 +66,49 @@ def set_module(namespace):
     module = namespace["__name__"]
     for name in namespace["__all__"]:
         thing = namespace[name]
+        if type(thing) is DType or (type(thing) is BuiltinFunctionType and thing.__module__ == module):
+            continue
         if (type(thing) is FunctionType and not thing.__annotations__ and has_plain_defaults(thing)) or (
-            _is_cythons(thing) and (name in _SHAPED or _has_renamings(name, thing.__text_signature__))
+            _is_cythons(thing) and name not in _UNLIKE_TORCH and (name in _SHAPED or can_be_renamed(thing))
         ):
             thing = namespace[name] = builtin_of(thing)
-        if type(thing) is DType:
-            continue
         # Extension types have the module in their name; what the package itself shows keeps its name elsewhere.
         if callable(thing) and thing.__module__ not in (module, "dltensor"):
             thing.__module__ = module
+
+
+def has_plain_defaults(function):
+    """Test whether Python can read the default values in the text of a signature, which it does not with tuples.
+
+    >>> has_plain_defaults(lambda x=1: x), has_plain_defaults(lambda x=(): x)
+    (True, False)
+    """
+    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return _PLAIN.issuperset(map(type, values))
+
+
+def text_signature(function):
+    """Return the signature of a Python function without annotations, as text.
+
+    >>> def example(x, /, n=1, *rest, axis=-1, **options): pass
+    >>> text_signature(example)
+    '(x, /, n=1, *rest, axis=-1, **options)'
+    """
+    code, by_name = function.__code__, function.__kwdefaults__ or {}
+    names, positional, keywords = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
+    shown = list(names[:positional])
+    if function.__defaults__:
+        for i, value in enumerate(function.__defaults__, positional - len(function.__defaults__)):
+            shown[i] += f"={value!r}"
+    if code.co_posonlyargcount:
+        shown.insert(code.co_posonlyargcount, "/")
+    rest = list(names[positional + keywords :])
+    if code.co_flags & 0x04:  # CO_VARARGS
+        shown.append(f"*{rest.pop(0)}")
+    elif keywords:
+        shown.append("*")
+    for name in names[positional : positional + keywords]:
+        shown.append(f"{name}={by_name[name]!r}" if name in by_name else name)
+    if code.co_flags & 0x08:  # CO_VARKEYWORDS
+        shown.append(f"**{rest.pop(0)}")
+    return f"({', '.join(shown)})"

@@ -20,10 +20,12 @@ using KeywordFunction = PyObject* (*)(PyObject* self, PyObject* const* arguments
 
 struct PublicFunction {
   PyObject* function;  // null before the first call of one whose module is loaded then
-  PyObject* load;      // called without arguments, returns it
-  PyObject* answer;    // called with the function and an exception that left it, whose text it may change
+  const char* module;  // that has it, or null: then `load`, called without arguments, returns it
+  PyObject* load;
+  PyObject*
+      answer;  // called with the function and an exception that left it, whose text it may change; null: call_errors.answer
   PyMethodDef method;
-  PyObject* find_renamings;  // called with the text of the builtin when the first keyword is passed; returns a tuple
+  PyObject* find_renamings;  // called with the text of the builtin when the first keyword is passed; null: naming.renamings_of
   Renaming renamings[most_renamings];
   Py_ssize_t renaming_count;  // -1 before that
 };
@@ -49,9 +51,21 @@ inline void set_renamings(PublicFunction* here, PyObject* renamings) {
   __atomic_store_n(&here->renaming_count, count, __ATOMIC_RELEASE);
 }
 
+// A function of a module, which is loaded if it is not yet; a new reference.
+inline PyObject* imported(const char* module, const char* name) {
+  // Not by the macro of loaded_modules.h: another thread may be running the module.
+  PyObject* const loaded = (PyImport_ImportModule)(module);
+  PyObject* const function = loaded ? PyObject_GetAttrString(loaded, name) : nullptr;
+  Py_XDECREF(loaded);
+  return function;
+}
+
 // Finds the renamings where no call has needed them. An error leaves none: the function then refuses the keyword.
 [[gnu::noinline]] inline void find_renamings(PublicFunction* here) {
-  PyObject* const found = PyObject_CallFunction(here->find_renamings, "s", here->method.ml_doc);
+  PyObject* const find = here->find_renamings ? Py_NewRef(here->find_renamings)
+                                              : imported("dltensor._core.naming", "renamings_of");
+  PyObject* const found = find ? PyObject_CallFunction(find, "s", here->method.ml_doc) : nullptr;
+  Py_XDECREF(find);
   if (found && PyTuple_CheckExact(found)) set_renamings(here, found);  // the reference is kept
   else PyErr_Clear();
 }
@@ -81,6 +95,17 @@ inline PyObject* renamed_keywords(const PublicFunction* here, PyObject* keywords
   return renamed;
 }
 
+// Test whether a text begins with a signature that has one of the parameters which others name otherwise: see naming.renamings_of.
+inline bool has_renamed_parameter(const char* text) {
+  const char* const end = text + std::strcspn(text, "\n");
+  for (const char* name : {"axis", "axes", "shift", "keepdims", "correction", "k=0"}) {
+    const size_t length = std::strlen(name);
+    for (const char* at = std::strstr(text, name); at && at < end; at = std::strstr(at + 1, name))
+      if (at > text && std::strchr(" (", at[-1]) && std::strchr(",=)", at[length])) return true;
+  }
+  return false;
+}
+
 // A function that Cython compiled, which answers its errors itself, is called by a function of its own: a jump.
 struct CompiledFunction : PublicFunction {
   KeywordFunction body;
@@ -89,8 +114,9 @@ inline constexpr int most_compiled = 64;
 inline CompiledFunction compiled_functions[most_compiled];
 inline int compiled_count = 0;
 
-[[gnu::noinline]] inline PyObject* call_renamed(const CompiledFunction& here, PyObject* const* arguments, Py_ssize_t count,
+[[gnu::noinline]] inline PyObject* call_renamed(CompiledFunction& here, PyObject* const* arguments, Py_ssize_t count,
                                                 PyObject* keywords) {
+  if (__atomic_load_n(&here.renaming_count, __ATOMIC_ACQUIRE) < 0) find_renamings(&here);
   PyObject* const renamed = renamed_keywords(&here, keywords);
   PyObject* const result = here.body(nullptr, arguments, count, renamed ? renamed : keywords);
   Py_XDECREF(renamed);
@@ -148,13 +174,12 @@ KeywordFunction compiled_call(int slot, bool joins_extents, std::integer_sequenc
 
 // The function, borrowed. Several threads may load it at the same time, and get the same one.
 [[gnu::noinline]] inline PyObject* load_function(PublicFunction* here) {
-  PyObject* const function = PyObject_CallNoArgs(here->load);
+  PyObject* const function = here->module ? imported(here->module, here->method.ml_name) : PyObject_CallNoArgs(here->load);
   if (function) __atomic_store_n(&here->function, function, __ATOMIC_RELEASE);  // the reference is kept
   return function;
 }
 
-inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-  PublicFunction* const here = public_function_of(self);
+inline PyObject* call_public_function(PublicFunction* here, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   PyObject* function = __atomic_load_n(&here->function, __ATOMIC_ACQUIRE);
   if (!function && !(function = load_function(here))) return nullptr;
   if (keywords && __atomic_load_n(&here->renaming_count, __ATOMIC_ACQUIRE) < 0) find_renamings(here);
@@ -167,11 +192,17 @@ inline PyObject* call_public_function(PyObject* self, PyObject* const* arguments
   PyErr_Fetch(&kind, &value, &traceback);
   PyErr_NormalizeException(&kind, &value, &traceback);
   if (traceback) PyException_SetTraceback(value, traceback);
-  PyObject* const done = PyObject_CallFunctionObjArgs(here->answer, function, value, nullptr);
+  PyObject* const answer = here->answer ? Py_NewRef(here->answer) : imported("dltensor._core.call_errors", "answer");
+  PyObject* const done = answer ? PyObject_CallFunctionObjArgs(answer, function, value, nullptr) : nullptr;
   if (!done) PyErr_Clear();
+  Py_XDECREF(answer);
   Py_XDECREF(done);
   PyErr_Restore(kind, value, traceback);
   return nullptr;
+}
+
+inline PyObject* call_of_module(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  return call_public_function(public_function_of(self), arguments, count, keywords);
 }
 
 // The `self` of a builtin must be a module, or the builtin could not be pickled by its name.
@@ -182,13 +213,11 @@ inline PublicFunction* new_entry(PyObject** self) {
   return *self ? public_function_of(*self) : nullptr;
 }
 
-inline PyObject* new_builtin(PublicFunction* here, PyObject* self, const char* name, PyObject* text, KeywordFunction call) {
-  here->method.ml_name = name;
-  here->method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call));
-  here->method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
-  here->method.ml_doc = PyBytes_AsString(Py_NewRef(text));
-  if (!name || !here->method.ml_doc) return nullptr;
-  PyObject* const builtin = PyCFunction_NewEx(&here->method, self, nullptr);
+inline PyObject* new_builtin(PublicFunction* here, PyObject* self, const char* name, const char* text, KeywordFunction call,
+                             PyObject* shown_as = nullptr) {
+  if (!name || !text) return nullptr;
+  here->method = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call)), METH_FASTCALL | METH_KEYWORDS, text};
+  PyObject* const builtin = PyCFunction_NewEx(&here->method, self, shown_as);
   if (builtin) make_immortal(builtin);
   return builtin;
 }
@@ -202,24 +231,23 @@ inline PyObject* new_python_function(PyObject* name, PyObject* function, PyObjec
   if (!here) return nullptr;
   here->function = function == Py_None ? nullptr : Py_NewRef(function);
   here->load = Py_NewRef(load);
-  here->answer = Py_NewRef(answer);
+  here->answer = answer == Py_None ? nullptr : Py_NewRef(answer);
   here->find_renamings = Py_NewRef(find_renamings);
   here->renaming_count = -1;
-  return new_builtin(here, self, PyUnicode_AsUTF8(Py_NewRef(name)), text, call_public_function);
+  return new_builtin(here, self, PyUnicode_AsUTF8(Py_NewRef(name)), PyBytes_AsString(Py_NewRef(text)), call_of_module);
 }
 
-// A function that Cython compiled. `renamings` is a tuple of spellings, each followed by the name of a parameter.
-inline PyObject* new_compiled_function(PyObject* function, PyObject* text, PyObject* renamings, bool joins_extents) {
+// `function` is one that Cython compiled, whose signature and docstring the builtin has; `module` is its self.
+inline PyObject* new_compiled_function(PyObject* function, PyObject* module, bool joins_extents) {
   if (compiled_count == most_compiled)
     return PyErr_SetString(PyExc_RuntimeError, "public_function: too many compiled functions"), nullptr;
-  PyObject* self;
   CompiledFunction& here = compiled_functions[compiled_count];
-  if (!new_entry(&self)) return nullptr;
+  const PyMethodDef& method = *reinterpret_cast<PyCFunctionObject*>(function)->m_ml;
   here.body = reinterpret_cast<KeywordFunction>(reinterpret_cast<void*>(PyCFunction_GET_FUNCTION(function)));
   here.function = Py_NewRef(function);
-  set_renamings(&here, Py_NewRef(renamings));
+  here.renaming_count = -1;
   const KeywordFunction call = compiled_call(compiled_count++, joins_extents, std::make_integer_sequence<int, most_compiled>{});
-  return new_builtin(&here, self, reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name, text, call);
+  return new_builtin(&here, module, method.ml_name, method.ml_doc, call);
 }
 
 }  // namespace dlt

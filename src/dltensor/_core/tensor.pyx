@@ -1903,6 +1903,11 @@ cdef class Tensor:
         from ..distributed._registration import token_of
         return token_of(self)
 
+    def __dir__(self):
+        """The attributes; those that only raise are none."""
+        from .members import names_of
+        return names_of(self)
+
     def __sizeof__(self):
         """Bytes of the object and of the memory that it owns, as ``sys.getsizeof`` asks; as for an ndarray."""
         dims = 16 * self.impl.dl.ndim if self.impl.dl.ndim > 6 else 0
