@@ -413,7 +413,8 @@ def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False
         Elements are converted to this type. Raw elements, as NumPy writes those of ml_dtypes (``<V2``), are taken as
         being of this type.
     device : device_like, optional
-        Device to copy the tensors to.
+        Device to copy the tensors to. On a CUDA device those of a file with several are one allocation, which lives as
+        long as one of them; ``copy()`` gives a tensor memory of its own.
     packed : bool, default False
         .npy files hold elements of less than a byte in a byte each, and so do the tensors. With True they are packed,
         in memory of their own.

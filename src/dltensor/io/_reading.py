@@ -6,7 +6,7 @@ from types import MappingProxyType
 from .._core.byte_sizes import bytes_of
 from .._core.convert import empty
 from .._core.foreign_text import quoted
-from .._core.types import Flags, as_device, as_dtype
+from .._core.types import DeviceType, Flags, as_device, as_dtype
 from .._core.views import from_raw, on_host, permute_for, raw_bytes
 from ._npy import MAGIC, header_length, read_header
 from ._progress import progress
@@ -243,15 +243,37 @@ def load_all(file, names, dtype, device, packed):
     if names is None and dtype is None and device is None and form.name == "safetensors" and file._maps:
         return form.views()
     total = 0 if file._maps else sum(nbytes for _, _, nbytes, _ in map(form.info, wanted))
+    row = None
+    if device is not None and device.type == DeviceType.kDLCUDA and len(wanted) > 1:
+        layouts = [_layout(form, name, dtype, packed) for name in wanted]
+        if None not in layouts:
+            from ._device_row import DeviceRow  # loaded with the first file that is loaded to a device
+
+            row = DeviceRow(device, layouts)
     with progress(file._source.prefix, total) as add:
-        result = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
+        result = {name: _finished(file._get(name, dtype, add), dtype, device, packed, row) for name in wanted}
+    if row is not None:
+        row.finish()
     return result[_ONLY] if form.name == "npy" else result
 
 
-def _finished(t, dtype, device, packed):
+def _layout(form, name, dtype, packed):
+    """Shape, dtype and padding that `_finished` gives a tensor; None where a conversion decides on the padding."""
+    stored, shape, _, _ = form.info(name)
+    if stored is None:
+        stored = dtype
+    if stored is None or (dtype is not None and dtype != stored and dtype.bits < 8):
+        return None
+    final = stored if dtype is None else dtype
+    return shape, final, final.bits < 8 and form.name != "safetensors" and not packed
+
+
+def _finished(t, dtype, device, packed, row):
     """A tensor as its caller wants it."""
     if dtype is not None and t.dtype != dtype:
         t = t.astype(dtype)
     if packed and _is_padded(t):
         t = t.astype(t.dtype, padded=False)
+    if row is not None:
+        return row.add(t)
     return t if device is None else t.to(device)
