@@ -187,12 +187,22 @@ KERNELS = [
             ("qr", 0),
             ("eigh", 0),
             ("svd", 0),
-            ("solve_large", 0),
-            ("determinant_large", 0),
             ("determinant_of", 0),
-            ("cholesky_large", 0),
         )
     ),
+    *(
+        Kernel(f"matrices of a {team}: {name}", header, f"{K}matrices::{name}_team<{type}, {side}>", how="")
+        for header, name in (
+            ("elimination", "solve"),
+            ("elimination", "determinant"),
+            ("elimination", "cholesky"),
+            ("reflections", "qr"),
+            ("rotations", "eigh"),
+            ("rotations", "svd"),
+        )
+        for team, type, side in (("warp", "float, 1", 32), ("block", "double, 1", 0))
+    ),
+    Kernel("matrices: triangle of a library's QR", "reflections", f"{K}matrices::upper_of<float, 1, 0>", how=""),
 ]
 
 ARCHITECTURES = (75, 80, 90, 100)
@@ -311,10 +321,20 @@ LIMITS = {
     "small matrices: qr": Limit((None, None, None, None), (64, 56, 32, 40), 682),
     "small matrices: eigh": Limit((None, None, None, None), (58, 40, 40, 40), 548),
     "small matrices: svd": Limit((None, None, None, None), (64, 40, 48, 168), 6074),
-    "small matrices: solve large": Limit((None, None, None, None), (64, 64, 48, 48), 0),
-    "small matrices: determinant large": Limit((None, None, None, None), (54, 40, 40, 52), 0),
     "small matrices: determinant of": Limit((None, None, None, None), (54, 32, 40, 48), 0),
-    "small matrices: cholesky large": Limit((None, None, None, None), (43, 32, 32, 32), 0),
+    "matrices of a warp: solve": Limit((None, None, None, None), (40, 40, 42, 40), 0),
+    "matrices of a block: solve": Limit((None, None, None, None), (64, 64, 64, 48), 0),
+    "matrices of a warp: determinant": Limit((None, None, None, None), (49, 46, 50, 64), 0),
+    "matrices of a block: determinant": Limit((None, None, None, None), (59, 48, 48, 58), 0),
+    "matrices of a warp: cholesky": Limit((None, None, None, None), (42, 41, 38, 30), 0),
+    "matrices of a block: cholesky": Limit((None, None, None, None), (64, 48, 48, 43), 0),
+    "matrices of a warp: qr": Limit((None, None, None, None), (57, 57, 60, 68), 0),
+    "matrices of a block: qr": Limit((None, None, None, None), (76, 64, 64, 80), 0),
+    "matrices of a warp: eigh": Limit((None, None, None, None), (60, 56, 56, 64), 0),
+    "matrices of a block: eigh": Limit((None, None, None, None), (78, 60, 58, 64), 0),
+    "matrices of a warp: svd": Limit((None, None, None, None), (109, 110, 96, 80), 0),
+    "matrices of a block: svd": Limit((None, None, None, None), (110, 104, 108, 128), 0),
+    "matrices: triangle of a library's QR": Limit((None, None, None, None), (24, 24, 28, 28), 0),
 }
 
 # ---- disassembly

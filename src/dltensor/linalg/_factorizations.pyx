@@ -19,7 +19,7 @@ from .._core.types import DTYPES, DeviceError, LinAlgError
 from .._core.views import on_host
 from .._ops.creation import eye, ones, tril, triu, zeros
 from .._ops.manipulation import broadcast_shapes, broadcast_to
-from .._ops.elementwise import conj, isfinite
+from .._ops.elementwise import isfinite
 from .._ops.arguments import written
 from .._ops.engine import check_computes
 from .._ops.promotion import result_type
@@ -181,8 +181,8 @@ cdef class _Call:
         if self.batch.info != &self.one:
             free(self.batch.info)
 
-    cdef bint by_columns(self, int64_t side) noexcept:
-        """Test whether matrices go by columns: to the library of a device; see native/cuda/linalg/matrices.h."""
+    cdef bint is_large(self, int64_t side) noexcept:
+        """Test whether matrices are on a device and not computed by the code of the CPU."""
         return self.launch.stream != NULL and side > SMALL_SIDE
 
     cdef int run(self, Factor factor, int64_t m, int64_t n, int64_t k, bint flag, Tensor out, Tensor second,
@@ -196,7 +196,7 @@ cdef class _Call:
         cdef Status status
         if self.batch.count == 0:
             return 0
-        if self.by_columns(max(m, n)):
+        if self.is_large(max(m, n)):
             refuse_library(func, "cuSOLVER", "pass tensors on the CPU")
         call.factor, call.count, call.m, call.n, call.k, call.flag = factor, self.batch.count, m, n, k, flag
         call.waits, call.info = waits, self.batch.info
@@ -508,7 +508,7 @@ def cholesky(x, /, *, upper=False, out=None):
     call = _Call(a, "cholesky")
     if n > 0:
         call.run(Factor.cholesky, n, n, 0, high, result, None, None, True, "cholesky")
-        if call.by_columns(n):
+        if call.is_large(n):
             result = triu(result) if high else tril(result)
         call.check("cholesky", "is not positive definite")
     return result if out is None and dtype is None else _delivered(result, dtype, out, "cholesky")
@@ -560,20 +560,9 @@ def qr(x, /, mode="reduced"):
     call = _Call(a, "qr")
     if m > 0 and n == 0:
         q[...] = eye(m, k, dtype=q.dtype, device=q.device)
-    elif m > 0 and call.by_columns(max(m, n)):
-        q, r = _qr_transposed(call, a, m, n, k)
     elif m > 0:
         call.run(Factor.qr, m, n, k, False, q, r, None, False, "qr")
     return QRResult(_delivered(q, dtype, None, "qr"), _delivered(r, dtype, None, "qr"))
-
-
-cdef tuple _qr_transposed(_Call call, Tensor a, int64_t m, int64_t n, int64_t k):
-    """Q and R by the library of a device, which takes matrices by columns."""
-    cdef Tensor q = zeros((*a.shape[:-2], max(n, k), m), dtype=a.dtype, device=a.device)
-    cdef Tensor r = zeros((*a.shape[:-2], n, m), dtype=a.dtype, device=a.device)
-    q[..., :n, :] = a.mT
-    call.run(Factor.qr, m, n, k, False, q, r, None, True, "qr")
-    return q[..., :k, :].mT.copy(), triu(r.mT[..., :k, :])
 
 
 # -- eigenvalues and singular values ----------------------------------------------------------------------------------
@@ -620,8 +609,6 @@ cdef tuple _eigh(object x, bint vectors, str func):
         else:
             call.run(Factor.eigh, n, n, 0, False, values, columns, None, n > SMALL_SIDE, func)
             call.check(func, "has eigenvalues that did not converge")
-        if vectors and call.by_columns(n):
-            columns = conj(columns.mT).copy()
     if dtype is None:
         return values, columns
     return values.astype(dtype), columns.astype(dtype) if vectors else None
@@ -786,25 +773,6 @@ def eigvals(x, /, *, out=None):
     return _delivered(_eig(x, False, "eigvals")[0], None, out, "eigvals")
 
 
-cdef tuple _svd_of(_Call call, bint vectors, bint full, str func):
-    """U, S and Vh of finite matrices, of which those that go by columns are not taller than wide."""
-    cdef Tensor a = call.x
-    cdef int dims = a.impl.dl.ndim - 2
-    cdef int64_t m = a.impl.dl.shape[dims], n = a.impl.dl.shape[dims + 1], k = min(m, n)
-    cdef bint large = max(m, n) > SMALL_SIDE
-    cdef Tensor values = _made(a, dims, 1, k, 0, "real", func), left = None, right = None
-    if vectors:
-        left = _made(a, dims, 2, m, m if full else k, None, func)
-        right = _made(a, dims, 2, n if full else k, n, None, func)
-    if large and call.launch.stream == NULL and _uses_numpy(func):
-        _by_numpy(call, func, {"full_matrices": full} if vectors else {},
-                  [left, values, right] if vectors else [values], "has singular values that did not converge")
-    else:
-        call.run(Factor.svd, m, n, max(m, n) if full else k, full, left, values, right, large, func)
-        call.check(func, "has singular values that did not converge")
-    return left, values, right
-
-
 cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     """U, S and Vh, or None, S and None. Without `finite`, NaN and infinity are not looked for."""
     cdef Tensor a, values, left = None, right = None
@@ -818,20 +786,20 @@ cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     call = _Call(a, func)
     if finite and k > 0 and call.batch.count > 0:
         call.check_finite(func)
+    values = _made(a, dims, 1, k, 0, "real", func)
+    if vectors:
+        left = _made(a, dims, 2, m, m if full else k, None, func)
+        right = _made(a, dims, 2, n if full else k, n, None, func)
     if k == 0 or call.batch.count == 0:
-        values = _made(a, dims, 1, k, 0, "real", func)
-        if vectors:
-            left = _made(a, dims, 2, m, m if full else k, None, func)
-            right = _made(a, dims, 2, n if full else k, n, None, func)
         for t in (left, right):
             if t is not None and t.size:
                 t[...] = eye(t.shape[-2], dtype=t.dtype, device=t.device)
-    elif m > n and call.by_columns(m):  # the library's U is that of the transposed matrix
-        right, values, left = _svd_of(_Call(a.mT.copy(), func), vectors, full, func)
-        if vectors:
-            left, right = left.mT.copy(), right.mT.copy()
+    elif max(m, n) > SMALL_SIDE and call.launch.stream == NULL and _uses_numpy(func):
+        _by_numpy(call, func, {"full_matrices": full} if vectors else {},
+                  [left, values, right] if vectors else [values], "has singular values that did not converge")
     else:
-        left, values, right = _svd_of(call, vectors, full, func)
+        call.run(Factor.svd, m, n, max(m, n) if full else k, full, left, values, right, max(m, n) > SMALL_SIDE, func)
+        call.check(func, "has singular values that did not converge")
     if dtype is None:
         return left, values, right
     return tuple([None if t is None else t.astype(dtype) for t in (left, values, right)])

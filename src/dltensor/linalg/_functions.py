@@ -511,8 +511,8 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     TypeError
         The dtype has no arithmetic, as float8, or that of `out` is of a lower kind than int64.
     DeviceError
-        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
-        message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 512 x 512 there and cuSOLVER is not installed;
+        the message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
     RuntimeError

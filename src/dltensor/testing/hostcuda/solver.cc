@@ -222,6 +222,7 @@ struct Workspace {
     memset(host, 0xab, host_need);
   }
 };
+size_t batch_need(int64_t n, int64_t count) { return static_cast<size_t>(n * n * count * 8); }
 int needs(size_t* device_bytes, size_t* host_bytes) {
   *device_bytes = device_need, *host_bytes = host_need;
   return success;
@@ -369,6 +370,29 @@ HOSTCUDA_EXPORT int cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams
     columns.save(a, type, lda);
     *info = 0;
   });
+}
+
+HOSTCUDA_EXPORT int cusolverDnXsyevBatched_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, int, int, int64_t n, int,
+                                                      const void*, int64_t, int, const void*, int, size_t* device_bytes,
+                                                      size_t* host_bytes, int64_t count) {
+  needs(device_bytes, host_bytes);
+  *device_bytes += batch_need(n, count);
+  return success;
+}
+HOSTCUDA_EXPORT int cusolverDnXsyevBatched(cusolverDnHandle_t handle, cusolverDnParams_t params, int vectors, int triangle,
+                                           int64_t n, int type, void* a, int64_t lda, int type_w, void* values, int compute,
+                                           void* device, size_t device_bytes, void* host, size_t host_bytes, int* info,
+                                           int64_t count) {
+  // The real one refuses more matrices than that.
+  if (count < 1 || count >= 1 << 15 || device_bytes < device_need + batch_need(n, count)) return invalid_value;
+  const int64_t bytes = (is_wide(type) ? 8 : 4) * (type == kBlasC32F || type == kBlasC64F ? 2 : 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const int status = cusolverDnXsyevd(handle, params, vectors, triangle, n, type, static_cast<char*>(a) + i * n * lda * bytes,
+                                        lda, type_w, static_cast<char*>(values) + i * n * (is_wide(type) ? 8 : 4), compute,
+                                        device, device_bytes, host, host_bytes, info + i);
+    if (status != success) return status;
+  }
+  return success;
 }
 
 // `columns` orthonormal columns, the first of them those of `x` divided by their lengths; a QR factorization has the

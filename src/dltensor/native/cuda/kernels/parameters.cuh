@@ -326,8 +326,10 @@ struct Tally {
 };
 
 // `count` matrices and what becomes of them, each contiguous: as native/cpu/linalg/batch.h has them. m, n, k: sides.
+inline constexpr int team_side = 512;  // of matrices that a block rotates or reflects
 struct Matrices {
   void *a, *out, *second, *third;
+  void* work;  // of a block: a matrix and, beside it, vectors
   int32_t* info;
   const int64_t* pivots;  // of a library: the row, from 1, that each row was exchanged with
   uint64_t count;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factorizations of larger matrices by cuSOLVER, one after the other on the stream. It sees memory by columns: the transposes of
-// our matrices.
+// Factorizations of larger matrices by cuSOLVER, on the stream. It sees memory by columns: the transposes of our matrices.
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "native/cpu/elementwise/op_numbers.h"
 #include "native/cuda/linalg/matrices_parts.h"
 #include "native/no_destructor.h"
 
@@ -89,6 +89,10 @@ struct Workspace {
   void* host_data() const noexcept { return host.block ? host.block->data : nullptr; }
 };
 
+// Some releases refuse more matrices at once, which no manual says. Larger workspaces make nothing faster.
+constexpr int64_t most_matrices = 1 << 14;
+constexpr size_t most_workspace = size_t{1} << 30;
+
 struct Work {
   const FactorCall& call;
   const kernels::Matrices& p;
@@ -102,7 +106,7 @@ struct Work {
   int* info(int64_t i) const { return p.info + i; }
 
   // p.a is a copy. The matrices in memory are transposed: of b, which is transposed too, the solution of the transposed system is wanted.
-  Status lu() const {
+  Status lu(int row) const {
     const int64_t n = call.n;
     Workspace w;
     Scratch pivots, ignored;
@@ -123,7 +127,7 @@ struct Work {
     if (call.factor != Factor::determinant) return success;
     kernels::Matrices q = p;
     q.pivots = pivots.as<int64_t>();
-    return launch_pivots(call, type == kBlasC32F || type == kBlasC64F, part == kBlasR64F, stream, q);
+    return launch_pivots(row, stream, q);
   }
 
   Status cholesky() const {
@@ -173,19 +177,42 @@ struct Work {
     return success;
   }
 
-  // `second`, or p.a, has the matrices, and becomes the transposes of the conjugate eigenvectors.
+  // p.a is a copy, and becomes the transposes of the conjugate eigenvectors. The upper triangle: of the lower one of complex64, some
+  // releases get single matrices of a batch wrong.
   Status eigh() const {
-    const int64_t n = call.n;
-    void* const a = p.second ? p.second : p.a;
     const int vectors = p.second ? kSolverVectors : kSolverNoVectors;
+    if (takes_batches()) return eigh_of_many(vectors);
+    const int64_t n = call.n;
     Workspace w;
-    DLT_SOLVE(cusolverDnXsyevd_bufferSize(handle, params, vectors, kBlasUpper, n, type, a, n, part, p.out, type,
+    DLT_SOLVE(cusolverDnXsyevd_bufferSize(handle, params, vectors, kBlasUpper, n, type, p.a, n, part, p.out, type,
                                           &w.device_bytes, &w.host_bytes));
     DLT_TRY(w.make(stream));
     for (int64_t i = 0; i < call.count; ++i)
-      DLT_SOLVE(cusolverDnXsyevd(handle, params, vectors, kBlasUpper, n, type, at(a, i, n * n), n, part,
+      DLT_SOLVE(cusolverDnXsyevd(handle, params, vectors, kBlasUpper, n, type, at(p.a, i, n * n), n, part,
                                  static_cast<char*>(p.out) + i * n * part_bytes, type, w.device.as<void>(), w.device_bytes,
                                  w.host_data(), w.host_bytes, info(i)));
+    return success;
+  }
+
+  bool takes_batches() const {
+    return call.count > 1 && call.n <= kernels::team_side && cusolver.cusolverDnXsyevBatched != nullptr;
+  }
+
+  // As many at once as its memory and its numbers allow.
+  Status eigh_of_many(int vectors) const {
+    const int64_t n = call.n;
+    Workspace w;
+    int64_t piece = std::min(call.count, most_matrices);
+    for (;; piece = (piece + 1) / 2) {
+      DLT_SOLVE(cusolverDnXsyevBatched_bufferSize(handle, params, vectors, kBlasUpper, n, type, p.a, n, part, p.out, type,
+                                                  &w.device_bytes, &w.host_bytes, piece));
+      if (piece == 1 || w.device_bytes <= most_workspace) break;
+    }
+    DLT_TRY(w.make(stream));
+    for (int64_t i = 0; i < call.count; i += piece)
+      DLT_SOLVE(cusolverDnXsyevBatched(handle, params, vectors, kBlasUpper, n, type, at(p.a, i, n * n), n, part,
+                                       static_cast<char*>(p.out) + i * n * part_bytes, type, w.device.as<void>(),
+                                       w.device_bytes, w.host_data(), w.host_bytes, info(i), std::min(piece, call.count - i)));
     return success;
   }
 
@@ -206,9 +233,7 @@ struct Work {
   }
 };
 
-}  // namespace
-
-Status factor_by_library(const FactorCall& call, int type, const kernels::Matrices& p, Stream& stream) noexcept {
+Status run_library(const FactorCall& call, int type, const kernels::Matrices& p, Stream& stream) noexcept {
   return guarded("linalg", [&]() -> Status {
     Current current(*stream.device);
     BorrowedSolver solver;
@@ -232,9 +257,129 @@ Status factor_by_library(const FactorCall& call, int type, const kernels::Matric
       case Factor::qr: return work.qr();
       case Factor::eigh: return work.eigh();
       case Factor::svd: return work.svd();
-      default: return work.lu();
+      default: return work.lu(type);
     }
   });
+}
+
+// Matrices of rows x columns elements from memory `step` apart, transposed.
+struct Transposed {
+  const Scratch& memory;
+  int64_t count, rows, columns, step;
+
+  Elements here(int type, Stream& stream) const {
+    return {memory.as<void>(), stream, type, {count, rows, columns}, {step, 1, rows}};
+  }
+  Elements there(void* data, int type, Stream& stream) const {
+    return {data, stream, type, {count, rows, columns}, {rows * columns, columns, 1}};
+  }
+  Status fill(void* data, int type, const LaunchContext& context) const noexcept {
+    return copy(there(data, type, *context.stream).operand(nullptr), here(type, *context.stream).operand(memory.block),
+                context);
+  }
+  Status empty(void* data, int type, const LaunchContext& context) const noexcept {
+    return copy(here(type, *context.stream).operand(memory.block), there(data, type, *context.stream).operand(nullptr),
+                context);
+  }
+};
+
+void store_one(int type, void* element) noexcept {
+  const double wide = 1;
+  const float narrow = 1;
+  if (type == type_float64 || type == type_complex128) memcpy(element, &wide, sizeof wide);
+  else memcpy(element, &narrow, sizeof narrow);
+}
+
+Status fill_identity(void* data, int64_t count, int64_t n, int type, const LaunchContext& context) noexcept {
+  unsigned char one[16] = {}, zero[16] = {};
+  store_one(type, one);
+  const Elements whole(data, *context.stream, type, {count * n * n}, {1}),
+      diagonal(data, *context.stream, type, {count, n}, {n * n, n + 1});
+  DLT_TRY(fill(zero, whole.operand(nullptr), context));
+  return fill(one, diagonal.operand(nullptr), context);
+}
+
+Status solve_transposed(const FactorCall& call, int type, kernels::Matrices& p, const LaunchContext& context) noexcept {
+  Scratch turned;
+  DLT_TRY(turned.make(static_cast<uint64_t>(call.count * call.n * call.k * type_table[type].bytes), *context.stream));
+  const Transposed right{turned, call.count, call.n, call.k, call.n * call.k};
+  void* const out = p.out;
+  DLT_TRY(right.fill(out, type, context));
+  p.out = turned.as<void>();
+  DLT_TRY(run_library(call, type, p, *context.stream));
+  return right.empty(out, type, context);
+}
+
+Status qr_transposed(const FactorCall& call, int type, kernels::Matrices& p, const LaunchContext& context) noexcept {
+  const int64_t m = call.m, n = call.n, k = call.k, room = std::max(n, k), bytes = type_table[type].bytes;
+  Stream& stream = *context.stream;
+  Scratch columns, factors;
+  DLT_TRY(columns.make(static_cast<uint64_t>(call.count * room * m * bytes), stream));
+  DLT_TRY(factors.make(static_cast<uint64_t>(call.count * n * m * bytes), stream));
+  DLT_TRY((Transposed{columns, call.count, m, n, room * m}.fill(p.a, type, context)));
+  kernels::Matrices q = p;
+  q.out = columns.as<void>(), q.second = factors.as<void>();
+  DLT_TRY(run_library(call, type, q, stream));
+  DLT_TRY((Transposed{columns, call.count, m, k, room * m}.empty(p.out, type, context)));
+  q.a = factors.as<void>(), q.second = p.second;
+  return launch_upper(type, stream, q);
+}
+
+// The eigenvectors are conjugate and transposed.
+Status eigh_conjugate(const FactorCall& call, int type, kernels::Matrices& p, const LaunchContext& context) noexcept {
+  Scratch copied;
+  DLT_TRY(copy_matrices(call, type, copied, p, context));
+  DLT_TRY(run_library(call, type, p, *context.stream));
+  if (!p.second) return success;
+  const Transposed vectors{copied, call.count, call.n, call.n, call.n * call.n};
+  const Elements from = vectors.here(type, *context.stream), to = vectors.there(p.second, type, *context.stream);
+  const Operand in = from.operand(copied.block);
+  return elementwise({op_conj, OpVariant::plain, type}, &in, 1, to.operand(nullptr), context);
+}
+
+// Of a tall matrix its transpose is decomposed, whose U is the transpose of V^H.
+Status svd_transposed(const FactorCall& call, int type, kernels::Matrices& p, const LaunchContext& context) noexcept {
+  Scratch copied, left, right;
+  if (call.m <= call.n) {
+    DLT_TRY(copy_matrices(call, type, copied, p, context));
+    return run_library(call, type, p, *context.stream);
+  }
+  Stream& stream = *context.stream;
+  const int64_t m = call.m, n = call.n, bytes = type_table[type].bytes, columns = call.flag ? m : n;
+  FactorCall turned = call;
+  turned.m = n, turned.n = m;
+  DLT_TRY(copied.make(static_cast<uint64_t>(call.count * m * n * bytes), stream));
+  DLT_TRY((Transposed{copied, call.count, m, n, m * n}.fill(p.a, type, context)));
+  kernels::Matrices q = p;
+  q.a = copied.as<void>();
+  if (p.out) {
+    DLT_TRY(left.make(static_cast<uint64_t>(call.count * n * n * bytes), stream));
+    DLT_TRY(right.make(static_cast<uint64_t>(call.count * columns * m * bytes), stream));
+    q.out = left.as<void>(), q.third = right.as<void>();
+  }
+  DLT_TRY(run_library(turned, type, q, stream));
+  if (!p.out) return success;
+  DLT_TRY((Transposed{right, call.count, m, columns, m * columns}.empty(p.out, type, context)));
+  return Transposed{left, call.count, n, n, n * n}.empty(p.third, type, context);
+}
+
+}  // namespace
+
+bool has_batched_eigenvalues() noexcept { return load_cusolver().ok() && cusolver.cusolverDnXsyevBatched != nullptr; }
+
+Status factor_by_library(const FactorCall& call, int type, kernels::Matrices& p, const LaunchContext& context) noexcept {
+  Scratch copied;
+  switch (call.factor) {
+    case Factor::cholesky: return run_library(call, type, p, *context.stream);
+    case Factor::qr: return qr_transposed(call, type, p, context);
+    case Factor::eigh: return eigh_conjugate(call, type, p, context);
+    case Factor::svd: return svd_transposed(call, type, p, context);
+    default: break;
+  }
+  DLT_TRY(copy_matrices(call, type, copied, p, context));
+  if (call.factor == Factor::inverse) DLT_TRY(fill_identity(p.out, call.count, call.n, type, context));
+  if (call.factor == Factor::solve) return solve_transposed(call, type, p, context);
+  return run_library(call, type, p, *context.stream);
 }
 
 void forget_solver(Stream& stream) noexcept {

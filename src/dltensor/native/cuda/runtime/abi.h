@@ -357,6 +357,14 @@ DLT_CUDA_CUSOLVER_CONSTANTS(DLT_CUDA_CONSTANT)
     (cusolverDnHandle_t handle, cusolverDnParams_t params, int vectors, int triangle, int64_t n, int type, void* a,    \
      int64_t lda, int type_w, void* w, int compute, void* device, size_t device_bytes, void* host, size_t host_bytes,  \
      int* info))                                                                                                       \
+  X(O, cusolverDnXsyevBatched_bufferSize,                                                                              \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int vectors, int triangle, int64_t n, int type,             \
+     const void* a, int64_t lda, int type_w, const void* w, int compute, size_t* device_bytes, size_t* host_bytes,     \
+     int64_t count))                                                                                                   \
+  X(O, cusolverDnXsyevBatched,                                                                                         \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int vectors, int triangle, int64_t n, int type, void* a,    \
+     int64_t lda, int type_w, void* w, int compute, void* device, size_t device_bytes, void* host, size_t host_bytes,  \
+     int* info, int64_t count))                                                                                        \
   X(R, cusolverDnXgesvd_bufferSize,                                                                                    \
     (cusolverDnHandle_t handle, cusolverDnParams_t params, signed char left, signed char right, int64_t m, int64_t n,  \
      int type, const void* a, int64_t lda, int type_s, const void* s, int type_u, const void* u, int64_t ldu,          \
