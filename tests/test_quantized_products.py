@@ -218,6 +218,17 @@ def test_threads_do_not_change_bits():
         dl.set_num_threads(before)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", None])
+def test_the_result_is_rounded_to_a_dtype(dtype):
+    weights = dl.quantize(dl.random.Generator(1).normal(shape=(40, 64)), "float8_e4m3fn")
+    for shape in ((3, 64), (64,), (2, 5, 64), (0, 64)):
+        x = dl.random.Generator(2).normal(shape=shape)
+        for each in (x, x.astype("float8_e4m3fn"), x.astype("float8_e5m2")):
+            got, want = dl.quantized_matmul(each, *weights, 0.5, dtype=dtype), dl.quantized_matmul(each, *weights, 0.5)
+            assert got.dtype.name == (dtype or "float32")
+            assert got.view("uint8").tolist() == want.astype(got.dtype).view("uint8").tolist()
+
+
 def test_empty_operands():
     for m, n, k in [(0, 4, 32), (1, 0, 32), (3, 0, 32), (2, 4, 0), (1, 4, 0), (0, 0, 0)]:
         got = dl.quantized_matmul(dl.zeros((m, k)), dl.zeros((n, k), dtype="int8"), 1.0)
@@ -238,6 +249,8 @@ def test_refuses_operands_that_do_not_fit():
     for x, values in [(dl.ones(31), q.values), (dl.ones((2, 31)), q.values), (dl.ones(32), q.values.reshape(-1))]:
         with pytest.raises(ValueError, match=r"values must be a matrix of shape \(n, \d+\), one row for each output"):
             dl.quantized_matmul(x, values, q.scale)
+    with pytest.raises(TypeError, match=r"quantized_matmul: dtype must be float32, bfloat16 or float16, got .*int8"):
+        dl.quantized_matmul(dl.ones(4), dl.ones((2, 4)), 1.0, dtype="int8")
     with pytest.raises(ValueError, match=r"quantized_matmul: scale of shape \(8, 3\) does not divide values of shape"):
         dl.quantized_matmul(dl.ones(32), q.values, dl.ones((8, 3)))
     with pytest.raises(ValueError, match=r"quantized_matmul: zero of shape \(3,\) does not divide values"):

@@ -16,12 +16,16 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <driver_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <library_types.h>
 #pragma GCC diagnostic ignored "-Wbuiltin-macro-redefined"
 #pragma push_macro("__cplusplus")
 #undef __cplusplus
 extern "C" {
 #include <cublas_api.h>
+#include <cublasLt.h>
 }
 #pragma pop_macro("__cplusplus")
 #endif
@@ -101,6 +105,11 @@ using dlt::cuda::CUresult;
 using dlt::cuda::CUstream;
 using dlt::cuda::CUuserObject;
 using dlt::cuda::cublasHandle_t;
+using dlt::cuda::cublasLtMatmulAlgo_t;
+using dlt::cuda::cublasLtMatmulDesc_t;
+using dlt::cuda::cublasLtMatmulHeuristicResult_t;
+using dlt::cuda::cublasLtMatmulPreference_t;
+using dlt::cuda::cublasLtMatrixLayout_t;
 using dlt::cuda::cufftHandle;
 using dlt::cuda::cusolverDnHandle_t;
 using dlt::cuda::cusolverDnParams_t;
@@ -130,6 +139,9 @@ DLT_CUDA_NVRTC_FUNCTIONS(SAME_FUNCTION)
 #endif
 #ifdef ORIGINAL_CUBLAS
 DLT_CUDA_CUBLAS_FUNCTIONS(SAME_FUNCTION)
+DLT_CUDA_CUBLASLT_FUNCTIONS(SAME_FUNCTION)
+static_assert(sizeof(dlt::cuda::cublasLtMatmulHeuristicResult_t) == sizeof(::cublasLtMatmulHeuristicResult_t));
+static_assert(sizeof(dlt::cuda::cublasLtMatmulAlgo_t) == sizeof(::cublasLtMatmulAlgo_t));
 DLT_CUDA_CUBLAS_CONSTANTS(SAME_CONSTANT)
 #endif
 #ifdef ORIGINAL_CUFFT

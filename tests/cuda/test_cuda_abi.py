@@ -74,6 +74,8 @@ WRONG = {
     "ORIGINAL_CUBLAS": [
         ("X(kBlasC64F, 5,", "X(kBlasC64F, 6,", "CUDA_C_64F"),
         ("long long stride_c, int batch", "int stride_c, int batch", "a parameter is passed differently"),
+        ("X(kLtScaleOfB, 18,", "X(kLtScaleOfB, 17,", "CUBLASLT_MATMUL_DESC_B_SCALE_POINTER"),
+        ("uint64_t data[8];", "uint64_t data[9];", "cublasLtMatmulAlgo_t"),
     ],
     "ORIGINAL_CUFFT": [
         ("X(kFftC2R, 0x2c,", "X(kFftC2R, 0x2d,", "CUFFT_C2R"),

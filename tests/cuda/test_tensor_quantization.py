@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
+cuda = pytest.importorskip("dltensor.cuda", reason="the package is not installed")
 
 import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
 
@@ -286,3 +287,103 @@ def test_products_of_int8_are_those_of_cublas(eager_machine):
         got = dl.matmul(a, b, dtype="int32")
         assert eager_machine.statistics().launches - before == launches
         assert same(got, dl.matmul(a.to("cpu"), b.to("cpu"), dtype="int32"))
+
+
+# -- products of float8 -----------------------------------------------------------------------------------------------
+
+FLOAT8 = [("float8_e4m3fn", "float8_e4m3fn"), ("float8_e5m2", "float8_e4m3fn"), ("float8_e4m3fn", "float8_e5m2")]
+BITS = {"bfloat16": 8, "float16": 11, "float32": 13}
+
+
+def float8_operands(left, right, m=48, k=64, n=32):
+    draw = dl.random.Generator(7).normal
+    return draw(shape=(m, k)).astype(left), draw(shape=(n, k)).astype(right)
+
+
+def near(got, want, dtype):
+    """Of the device, with the digits of a tensor core's sum or of the dtype."""
+    assert (str(got.device), got.dtype.name, got.shape) == ("cuda:0", dtype, want.shape)
+    got, want = (t.to("cpu").astype("float64").numpy() for t in (got, want))
+    np.testing.assert_allclose(got, want, rtol=0, atol=2.0 ** (1 - BITS[dtype]) * np.abs(want).max())
+
+
+def launches_of(machine, call):
+    if machine is None:
+        return call(), None
+    call()
+    before = machine.statistics().launches
+    return call(), machine.statistics().launches - before
+
+
+@pytest.mark.parametrize("dtype", BITS)
+@pytest.mark.parametrize(("left", "right"), [*FLOAT8, ("float8_e5m2", "float8_e5m2")])
+def test_tensor_cores_multiply_float8(eager_machine, left, right, dtype):
+    a, b = float8_operands(left, right)
+    x, y = a.to("cuda"), b.to("cuda")
+    want = a.astype("float32") @ b.astype("float32").mT
+    with cuda.tf32():
+        got, launches = launches_of(eager_machine, lambda: dl.matmul(x, y.mT, dtype=dtype))
+        near(got, want, dtype)
+        # No core has two operands of e5m2, which are converted.
+        assert launches in (None, 2 if left == right == "float8_e5m2" else 0)
+        out = dl.zeros((32, 48), dtype=dtype, device="cuda")
+        assert dl.matmul(x, y.mT, out.mT, dtype=dtype) is not None
+        near(out.mT, want, dtype)
+        near(dl.matmul(x.mT.copy().mT, y.mT.copy(), dtype=dtype), want, dtype)  # in another layout
+        near(
+            dl.matmul(x[:, 16:], y[:, 16:].mT, dtype=dtype),
+            a[:, 16:].astype("float32") @ b[:, 16:].astype("float32").mT,
+            dtype,
+        )
+
+
+@pytest.mark.parametrize("dtype", BITS)
+def test_other_products_of_float8_are_those_of_converted_operands(eager_machine, dtype):
+    a, b = float8_operands("float8_e4m3fn", "float8_e4m3fn")
+    x, y = a.to("cuda"), b.to("cuda")
+    for rows, columns, depth in ((48, 31, 64), (3, 32, 60), (1, 1, 1)):
+        left, right = x[:rows, :depth], y[:columns, :depth].mT
+        got = dl.matmul(left, right, dtype=dtype)
+        assert same(got, dl.matmul(left.astype(dtype), right.astype(dtype)).to("cpu"))
+    stack = dl.broadcast_to(x, (2, 48, 64))
+    assert same(dl.matmul(stack, y.mT, dtype=dtype), dl.matmul(stack.astype(dtype), y.mT.astype(dtype)).to("cpu"))
+    assert dl.matmul(x[:0], y.mT, dtype=dtype).shape == (0, 32)
+    exact = dl.matmul(x, y.mT, dtype="float32")  # not by the cores
+    assert same(exact, dl.matmul(x.astype("float32"), y.mT.astype("float32")).to("cpu"))
+
+
+@pytest.mark.parametrize("order", setup.ORDERS)
+@pytest.mark.parametrize(("left", "right"), FLOAT8)
+def test_tensor_cores_multiply_by_scales(request, order, left, right):
+    machine = None if setup.ON_CARD else request.getfixturevalue("machine")
+    setup.clean(machine, order)
+    a, b = float8_operands(left, right)
+    x, y = a.to("cuda"), b.to("cuda")
+    scales = dl.asarray(0.25), dl.asarray([[3.0]])
+    on_device = [s.to("cuda") for s in scales]
+    for dtype in BITS:
+        want = dl.quantized_matmul(a, b, *scales, dtype=dtype)
+        near(dl.quantized_matmul(x, y, *on_device, dtype=dtype), want, dtype)
+        near(dl.quantized_matmul(x, y, 0.75, dtype=dtype), want, dtype)
+        near(
+            dl.quantized_matmul(x[:5, ::2], y[:, ::2], 0.75, dtype=dtype),
+            dl.quantized_matmul(a[:5, ::2], b[:, ::2], 0.75),
+            dtype,
+        )
+        near(dl.quantized_matmul(x[0], y, 0.75, dtype=dtype), dl.quantized_matmul(a[0], b, 0.75), dtype)
+        near(dl.quantized_matmul(x, y[:3], 0.75, dtype=dtype), dl.quantized_matmul(a, b[:3], 0.75), dtype)
+        near(
+            dl.quantized_matmul(dl.reshape(x, (2, 24, 64)), y, 0.75, None, dtype=dtype),
+            dl.reshape(want, (2, 24, 32)),
+            dtype,
+        )
+    setup.clean(machine, "eager")
+
+
+def test_products_of_float8_with_scales_are_one_call(eager_machine):
+    x, y = (t.to("cuda") for t in float8_operands("float8_e4m3fn", "float8_e4m3fn"))
+    scale = dl.asarray(0.25, device="cuda")
+    _, launches = launches_of(eager_machine, lambda: dl.quantized_matmul(x, y, scale, dtype="bfloat16"))
+    assert launches in (None, 1)  # the scale times 1
+    with pytest.raises(RuntimeError, match="quantized_matmul: computed by cuBLAS"), dl.reproducible():
+        dl.quantized_matmul(x, y, scale)

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of the engine that quantize and dequantize blocks. Operands are checked by quantization.py."""
 from .._core.native cimport Status, find_type, is_contiguous, work_bytes
+from .._core.reproducible cimport refuse_library
 from .._core.tensor cimport Tensor, copied
 from .._core.types cimport DLTensor, DType, kDLCPU
 from .arguments cimport read_owned
-from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
+from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, engine_of, finish,
+                      release_gil)
 from .engine cimport QuantizeCall  # no-cython-lint: the base of QuantizeOptions
+
+from .._core.convert import empty
+from .creation import full
+from .elementwise import multiply
 
 cdef extern from "native/cpu/quantize/quantize.h" namespace "dlt" nogil:
     enum ScaleKind "dlt::ScaleKind":
@@ -141,3 +147,22 @@ def multiply_blocks(Tensor x, Tensor values, zero, list scales, Tensor out, bint
     finish(state, multiply_scaled(out.impl.dl, x.impl.dl, blocks.values, blocks.zero, blocks.scales, blocks.count,
                                   each), launch, "quantized_matmul")
     return True
+
+
+def multiply_float8(Tensor x, Tensor values, list scales, dtype):
+    """Multiply rows of x by each row of values, both float8, and by scales of one element, on a CUDA device.
+
+    None where that is not done at once.
+    """
+    cdef Tensor factor, out
+    cdef bint is_done = False
+    if values.impl.dl.device.device_type == kDLCPU:
+        return None
+    refuse_library("quantized_matmul", "cuBLAS", "pass tensors on the CPU")
+    factor = full((1,), 1.0, dtype="float32", device=x.device)
+    for scale in scales:
+        factor = multiply(factor, scale.reshape((1,)))
+    out = empty((x.shape[0], values.shape[0]), dtype=dtype, device=x.device)
+    x, values = _in_order(x, "quantized_matmul"), _in_order(values, "quantized_matmul")
+    engine_of(out.impl.dl.device, "quantized_matmul").float8_product(x, values, factor, out, &is_done)
+    return out if is_done else None

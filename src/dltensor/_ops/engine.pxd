@@ -173,6 +173,7 @@ cdef struct Engine:
     int (*reduce_rows)(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
                        int64_t inner, Tensor answer) except -1
     int (*fourier)(const FourierCall* call, Tensor x, Tensor out) except -1
+    int (*float8_product)(Tensor x, Tensor values, Tensor scale, Tensor out, bint* is_done) except -1
 
 cdef void set_engine(const Engine* engine) noexcept
 cdef const Engine* engine_of(DLDevice device, str func) except NULL

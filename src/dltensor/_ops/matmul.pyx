@@ -25,6 +25,7 @@ cdef extern from "native/cpu/linalg/gemm.h" namespace "dlt" nogil:
     bint use_blas "dlt::set_blas"(const char*)
     bint has_blas()
     bint multiplies_converted(int type, int a_type, int b_type)
+    bint multiplies_float8(int type, int a_type, int b_type)
     const int64_t least_blas_work
 
 cdef enum:
@@ -214,7 +215,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     dtype : dtype_like, optional
         Dtype that both operands are converted to first, of their kind or a higher one. On the CPU, int8 and uint8 as
         int32, and what has 8 or 16 bits as float32, is converted in registers or part by part, not in memory. The
-        product in int32 is exact below 2**31.
+        product in int32 is exact below 2**31. Tensor cores of CUDA devices multiply float8_e4m3fn and float8_e5m2 as
+        float16 and bfloat16, and as float32 inside `cuda.tf32`; their sums have about 14 bits.
 
     Returns
     -------
@@ -265,6 +267,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     common_device(operands, 2, &device, "matmul")
     if multiplies_converted(wanted, operands[0].type, operands[1].type) and (
             device.device_type == kDLCPU or type_table[wanted].kind == SIGNED):
+        row = wanted
+    elif device.device_type != kDLCPU and multiplies_float8(wanted, operands[0].type, operands[1].type):
         row = wanted
     else:
         row = _convert_factors(operands, used, 3 if out is not None else 2, owners, wanted)

@@ -18,6 +18,7 @@ from .block_scales import (
     has_format,
     largest_element,
     multiply_blocks,
+    multiply_float8,
     power_rule,
     quantize_blocks,
 )
@@ -38,6 +39,8 @@ FORMATS = {
     "mxfp4": ("float4_e2m1fn", "power", 32),
     "nvfp4": ("float4_e2m1fn", "two_level", 16),
 }
+_PRODUCT_DTYPES = ("float32", "bfloat16", "float16")
+_FLOAT8 = {"float8_e4m3fn", "float8_e5m2"}
 PART = 1 << 20  # elements whose errors are measured at a time
 SCALE_DTYPES = {"power": "float8_e8m0fnu", "ratio": "float32", "two_level": "float8_e4m3fn"}
 
@@ -179,11 +182,15 @@ def quantize(x, format, *, block=None, rule="floor"):
     return Quantized(values, reshape(scale, ()) if whole else scale, second if kind == "two_level" else None)
 
 
-def _as_float32(x, func, name):
+def _as_real(x, func, name):
     x = asarray(x)
     if not isdtype(x.dtype, ("integral", "real floating")):
         raise TypeError(f"{func}: {name} must have an integer or float dtype, got {x.dtype}; astype() it first")
-    return astype(x, "float32", copy=False)
+    return x
+
+
+def _as_float32(x, func, name):
+    return astype(_as_real(x, func, name), "float32", copy=False)
 
 
 def _divided(t, counts):
@@ -311,12 +318,13 @@ def _blocks_of(number, name, values, func):
     return factor
 
 
-def quantized_matmul(x, values, scale, *more_scales, zero=None):
+def quantized_matmul(x, values, scale, *more_scales, zero=None, dtype=None):
     """Multiply by the transpose of a matrix that is stored in few bits, without a copy of it as floats.
 
     The result has the bits of ``matmul(x, dequantize(values, scale, *more_scales, zero=zero).mT)``. On the CPU elements
     are dequantized in registers, or part by part in the caches. One row of `x` is multiplied in the time that reading
-    the values takes.
+    the values takes. On CUDA, float8_e4m3fn and float8_e5m2 of `x` and the values with scales of one element are
+    multiplied by tensor cores, whose sums have about 14 bits.
 
     Parameters
     ----------
@@ -330,11 +338,13 @@ def quantized_matmul(x, values, scale, *more_scales, zero=None):
         Further factors; None is left out, so that ``quantized_matmul(x, *q)`` works.
     zero : array_like or int, optional
         Zero points in the same way, subtracted first.
+    dtype : {"float32", "bfloat16", "float16"}, optional
+        Dtype that the product in float32 is rounded to.
 
     Returns
     -------
     Tensor
-        Of shape ``(..., n)`` and dtype float32.
+        Of shape ``(..., n)`` and `dtype`, float32 by default.
 
     Raises
     ------
@@ -342,7 +352,7 @@ def quantized_matmul(x, values, scale, *more_scales, zero=None):
         `values` is no matrix, its rows have another length than those of `x`, or a scale does not divide it into
         blocks.
     TypeError
-        `x` is a number, or a dtype is bool or complex.
+        `x` is a number, a dtype is bool or complex, or `dtype` is another one.
 
     See Also
     --------
@@ -356,8 +366,10 @@ def quantized_matmul(x, values, scale, *more_scales, zero=None):
     >>> dl.quantized_matmul(dl.asarray([1.0, 1.0, 1.0, 10.0]), *q)
     Tensor([ 42., -59.], shape=(2,), device=cpu, dtype=float32)
     """
-    x = _as_float32(x, "quantized_matmul", "x")
-    values = asarray(values)
+    dtype = DTYPES["float32"] if dtype is None else as_dtype(dtype, "quantized_matmul")
+    if dtype.name not in _PRODUCT_DTYPES:
+        raise TypeError(f"quantized_matmul: dtype must be float32, bfloat16 or float16, got {dtype}; use astype()")
+    x, values = _as_real(x, "quantized_matmul", "x"), asarray(values)
     if x.ndim == 0:
         raise TypeError("quantized_matmul: x needs at least one dimension, got a number; multiply() takes numbers")
     if values.ndim != 2 or values.shape[1] != x.shape[-1]:
@@ -370,13 +382,19 @@ def quantized_matmul(x, values, scale, *more_scales, zero=None):
     values, scales, zero = _read_scaled(values, (scale, *more_scales), zero, "quantized_matmul")
     n, k = values.shape
     shape = (*x.shape[:-1], n)
+    is_float8 = {x.dtype.name, values.dtype.name} <= _FLOAT8 and all(s.size == 1 for s in scales)
+    if is_float8 and zero is None and x.size > 0:
+        product = multiply_float8(reshape(x, (x.size // k, k)), values, scales, dtype)
+        if product is not None:
+            return reshape(product, shape)
+    x = astype(x, "float32", copy=False)
     if n > 1 and x.size > 0 and len(scales) + (zero is not None) <= MOST_NUMBERS:
         out = empty((x.size // k, n), dtype="float32", device=x.device)
         is_each = x.ndim == 1 or x.shape[-2] == 1
         if multiply_blocks(reshape(x, (x.size // k, k)), values, zero, scales, out, is_each):
-            return reshape(out, shape)
+            return astype(reshape(out, shape), dtype, copy=False)
     w = dequantize(values, *(scales or [None]), zero=zero)
-    return matmul(x, matrix_transpose(w))
+    return astype(matmul(x, matrix_transpose(w)), dtype, copy=False)
 
 
 def quantization_error(x, q):

@@ -10,6 +10,7 @@ from cpython.object cimport PyTypeObject
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
+from libcpp cimport bool
 from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event,
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport Block, contiguous_strides, is_contiguous, type_table, type_uint8
@@ -36,6 +37,8 @@ cdef extern from "native/cuda/runtime/engine.h" namespace "dlt::cuda" nogil:
     const EngineTable cuda_engine
     Status to_host(void*, const EngineOperand&, NativeStream&) noexcept
     Status from_host(const void*, const EngineOperand&, NativeStream&) noexcept
+    Status multiply_scaled_float8(const EngineOperand&, const EngineOperand&, const EngineOperand&,
+                                  const EngineOperand&, bool*, const LaunchContext&) noexcept
     Status to_pinned(const EngineOperand&, NativeStream&, Block**, CUevent*) noexcept
 
 cdef extern from "native/cuda/reduce/reduce.h" namespace "dlt::cuda" nogil:
@@ -72,6 +75,22 @@ cdef int _fourier(const FourierCall* call, Tensor x, Tensor out) except -1:
     _launch_on(out.impl.dl.device.device_id, &launch)
     with nogil:
         status = native_fourier(call[0], source, target, launch)
+    return check(status)
+
+
+cdef int _float8_product(Tensor x, Tensor values, Tensor scale, Tensor out, bint* is_done) except -1:
+    cdef LaunchContext launch
+    cdef EngineOperand first, second, factor, target
+    cdef Status status
+    cdef bool found = False
+    read_owned(x, &first)
+    read_owned(values, &second)
+    read_owned(scale, &factor)
+    read_owned(out, &target)
+    _launch_on(out.impl.dl.device.device_id, &launch)
+    with nogil:
+        status = multiply_scaled_float8(first, second, factor, target, &found, launch)
+    is_done[0] = found
     return check(status)
 
 
@@ -148,6 +167,7 @@ _engine.table = &cuda_engine
 _engine.launch_on = _launch_on
 _engine.set_launch = _set_launch
 _engine.fourier = _fourier
+_engine.float8_product = _float8_product
 set_engine(&_engine)
 
 

@@ -18,6 +18,12 @@ DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, con
 // in an order of their own (LinalgKernels::alternating_product).
 DLT_API bool multiplies_converted(int type, int a_type, int b_type) noexcept;
 
+// Returns whether a CUDA device takes these float8 operands for a c of dtype `type`. On the CPU they are converted before.
+inline bool multiplies_float8(int type, int a_type, int b_type) noexcept {
+  const auto is_float8 = [](int operand) { return operand == type_float8_e4m3fn || operand == type_float8_e5m2; };
+  return (type == type_float32 || type == type_float16 || type == type_bfloat16) && is_float8(a_type) && is_float8(b_type);
+}
+
 // c = a @ b at once: two dimensions, one dtype with a kernel of its own, rows of contiguous elements, c apart from a
 // and b in memory, and at most `most_work` multiplications. False, with nothing done, in every other case, also when inner
 // dimensions differ.

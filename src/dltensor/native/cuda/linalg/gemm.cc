@@ -1,105 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: cuBLAS with transposition and leading dimensions as arguments, our own tiled kernel without cuBLAS.
 #include <algorithm>
-#include <map>
-#include <memory>
 
 #include "native/cpu/copy/scalar.h"
+#include "native/cpu/linalg/gemm.h"
 #include "native/cuda/elementwise/plan.h"
+#include "native/cuda/linalg/blas_handle.h"
+#include "native/cuda/linalg/float8.h"
 #include "native/cuda/runtime/thread_state.h"
-#include "native/no_destructor.h"
 
 namespace dlt::cuda {
 namespace {
 
-constexpr size_t workspace_bytes = size_t{32} << 20;  // what cuBLAS recommends for Hopper; fixed, so that captures work
 constexpr int most_batch_dims = 8;
 constexpr int64_t most_byte_depth = (int64_t{1} << 17) - 1;  // of products of int8 whose sums int32 holds
 std::atomic<bool> use_cublas{true};
-
-// One per stream. cuBLAS allows neither two threads in one handle nor a workspace shared by two streams.
-struct Handle {
-  std::mutex mutex;
-  cublasHandle_t handle = nullptr;
-  CUdeviceptr own = 0;      // the stream's workspace; not a block, as no tensor uses it
-  void* current = nullptr;  // the workspace in use
-};
-struct Handles {
-  std::mutex mutex;
-  std::map<Stream*, std::unique_ptr<Handle>> by_stream;  // null where making one failed
-  // Handles of destroyed streams: destroying a handle would synchronize the device, and creating one is slow. Capacity
-  // is reserved for every handle, so that adding one cannot fail.
-  std::vector<cublasHandle_t> idle[max_devices];
-  size_t created[max_devices] = {};
-};
-Handles& handles() noexcept {
-  static NoDestructor<Handles> instance;
-  return *instance;
-}
-
-Status check_blas(cublasStatus_t result, const char* call) noexcept {
-  if (result == 0) return success;
-  return fail(Fault::device, "gemm: %s failed with cuBLAS status %d (%s)", call, result, library_path(Library::cublas));
-}
-
-// The caller holds the mutex of `h`.
-Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
-  const int device = stream.device->ordinal;
-  auto created = std::make_unique<Handle>();
-  auto& idle = h.idle[device];
-  idle.reserve(h.created[device] + 1);
-  Current current(*stream.device);
-  if (!idle.empty()) {
-    created->handle = idle.back();
-    idle.pop_back();
-  } else {
-    Beside beside;  // it allocates memory itself
-    DLT_TRY(check_blas(cublas.cublasCreate_v2(&created->handle), "cublasCreate"));
-    ++h.created[device];
-    // Sums of halves stay in float32: by default their parts may be rounded to halves.
-    cublas.cublasSetMathMode(created->handle, kBlasDisallowReducedPrecision);
-  }
-  const Status status = check_blas(cublas.cublasSetStream_v2(created->handle, stream.handle), "cublasSetStream");
-  if (status.ok()) *out = std::move(created);
-  else idle.push_back(created->handle);
-  return status;
-}
-
-Status handle_of(Stream& stream, Handle** out) noexcept {
-  Handles& h = handles();
-  std::lock_guard<std::mutex> hold(h.mutex);
-  return guarded("gemm", [&]() -> Status {
-    std::unique_ptr<Handle>& handle = h.by_stream[&stream];
-    if (!handle) DLT_TRY(make_handle(h, stream, &handle));
-    *out = handle.get();
-    return success;
-  });
-}
-
-// Captured work runs with its graph, on any stream and after the captured stream is destroyed: there the workspace of a
-// product is memory of the graph, which the caller releases. The handle is not locked: an allocator that a program has
-// set may compute products itself.
-Status captured_workspace(Stream& stream, Block** scratch) noexcept {
-  bool capturing = false;
-  DLT_TRY(is_capturing(stream, &capturing));
-  return capturing ? allocate(stream, workspace_bytes, scratch) : success;
-}
-
-// The handle is locked. Without `scratch` the workspace is that of the stream.
-Status give_workspace(Stream& stream, Handle& handle, const Block* scratch) noexcept {
-  if (!scratch && !handle.own) {
-    Beside beside;
-    if (stream.device->pool)
-      DLT_CU(cuMemAllocFromPoolAsync(&handle.own, workspace_bytes, stream.device->pool, handle_here(stream)));
-    else DLT_CU(cuMemAlloc_v2(&handle.own, workspace_bytes));
-  }
-  void* wanted = scratch ? scratch->data : reinterpret_cast<void*>(handle.own);
-  if (handle.current == wanted) return success;
-  handle.current = nullptr;
-  DLT_TRY(check_blas(cublas.cublasSetWorkspace_v2(handle.handle, wanted, workspace_bytes), "cublasSetWorkspace"));
-  handle.current = wanted;
-  return success;
-}
 
 // The last two dimensions of an operand, and the strides of its batches.
 struct Matrix {
@@ -146,6 +61,7 @@ struct Problem {
   Scalar alpha, beta;
   bool scaled = false, reads = false;  // alpha is not 1; beta is not 0
   kernels::Immediate factors[2];       // alpha and beta as elements of factor_type()
+  const float* scale = nullptr;        // of float8 operands, on the device
 };
 
 bool is_byte(int type) noexcept { return type == type_int8 || type == type_uint8; }
@@ -161,6 +77,8 @@ int blas_type(int type) noexcept {
     case type_bfloat16: return kBlasR16BF;
     case type_complex64: return kBlasC32F;
     case type_complex128: return kBlasC64F;
+    case type_float8_e4m3fn: return kBlasE4M3;
+    case type_float8_e5m2: return kBlasE5M2;
     default: return -1;
   }
 }
@@ -189,8 +107,6 @@ const char* sum_name(int type) noexcept {
 // Row-major C = A B is column-major C' = B' A': the operands are swapped and nothing is moved. A column-major C is
 // computed directly. `refused`: cuBLAS has no product of these bytes, and nothing was enqueued that matters.
 Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream, bool* refused) noexcept {
-  Handle* handle = nullptr;
-  DLT_TRY(handle_of(stream, &handle));
   const void *alpha = p.factors[0].bytes, *beta = p.factors[1].bytes;
   const int data_type = blas_type(p.type), a_type = blas_type(p.a_type), b_type = blas_type(p.b_type);
   const bool of_bytes = p.type == type_int32;
@@ -207,11 +123,9 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   if (inner_count > INT32_MAX)
     return fail(Fault::value, "gemm: a batch of %lld products is too large", static_cast<long long>(inner_count));
   const auto step = [&](const Matrix& m) { return static_cast<long long>(p.dims ? m.batch_steps[inner] : 0); };
-  BlockRef scratch;  // released after the handle
-  DLT_TRY(captured_workspace(stream, &scratch.block));
-  std::lock_guard<std::mutex> hold(handle->mutex);
   Current current(*stream.device);
-  DLT_TRY(give_workspace(stream, *handle, scratch.block));
+  LockedBlas blas;
+  DLT_TRY(blas.take(stream));
   for (int64_t i = 0; i < outer_count; ++i) {
     int64_t left = i, at[3] = {0, 0, 0};
     for (int d = inner - 1; d >= 0; --d) {
@@ -225,18 +139,19 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
     char* z = p.c.data + at[2] * bytes;
     const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k),
               batch = static_cast<int>(inner_count);
-    const auto result =
-        c.transposed
-            ? cublas.cublasGemmStridedBatchedEx(handle->handle, a.transposed ? kBlasNoTranspose : kBlasTranspose,
-                                                b.transposed ? kBlasNoTranspose : kBlasTranspose, m, n, k, alpha, x, a_type,
-                                                static_cast<int>(a.leading), step(p.a), y, b_type, static_cast<int>(b.leading),
-                                                step(p.b), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
-                                                compute, kBlasDefaultAlgorithm)
-            : cublas.cublasGemmStridedBatchedEx(handle->handle, b.transposed ? kBlasTranspose : kBlasNoTranspose,
-                                                a.transposed ? kBlasTranspose : kBlasNoTranspose, n, m, k, alpha, y, b_type,
-                                                static_cast<int>(b.leading), step(p.b), x, a_type, static_cast<int>(a.leading),
-                                                step(p.a), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
-                                                compute, kBlasDefaultAlgorithm);
+    const auto result = c.transposed
+                            ? cublas.cublasGemmStridedBatchedEx(blas.handle(), a.transposed ? kBlasNoTranspose : kBlasTranspose,
+                                                                b.transposed ? kBlasNoTranspose : kBlasTranspose, m, n, k,
+                                                                alpha, x, a_type, static_cast<int>(a.leading), step(p.a), y,
+                                                                b_type, static_cast<int>(b.leading), step(p.b), beta, z,
+                                                                data_type, static_cast<int>(c.leading), step(p.c), batch,
+                                                                compute, kBlasDefaultAlgorithm)
+                            : cublas.cublasGemmStridedBatchedEx(blas.handle(), b.transposed ? kBlasTranspose : kBlasNoTranspose,
+                                                                a.transposed ? kBlasTranspose : kBlasNoTranspose, n, m, k,
+                                                                alpha, y, b_type, static_cast<int>(b.leading), step(p.b), x,
+                                                                a_type, static_cast<int>(a.leading), step(p.a), beta, z,
+                                                                data_type, static_cast<int>(c.leading), step(p.c), batch,
+                                                                compute, kBlasDefaultAlgorithm);
     if (of_bytes && result == kBlasNotSupported) return *refused = true, success;
     DLT_TRY(check_blas(result, "cublasGemmStridedBatchedEx"));
   }
@@ -293,7 +208,7 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
     DLT_TRY(type_of("gemm", *operand->tensor, operand == &a ? &p.a_type : operand == &b ? &p.b_type : &p.type));
   }
   const bool of_bytes = p.type == type_int32 && is_byte(p.a_type) && is_byte(p.b_type);
-  if (!of_bytes && (p.a_type != p.type || p.b_type != p.type))
+  if (!of_bytes && !multiplies_float8(p.type, p.a_type, p.b_type) && (p.a_type != p.type || p.b_type != p.type))
     return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.a_type].name,
                 type_table[p.a_type == p.b_type ? p.type : p.b_type].name);
   if (p.type == type_bool || p.type >= computed_types)
@@ -326,6 +241,81 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
   p.batches = numel(p.dims, p.batch);
   if (p.batches && p.dims) p.dims = coalesce(p.dims, p.batch, 3, steps);
   return success;
+}
+
+// Of float8 by tensor cores. Their sums have fewer digits than float32, which float32 results have where TF32 is allowed.
+bool may_use_float8_cores(const Problem& p, const Stream& stream) noexcept {
+  return p.dims == 0 && !p.reads && p.n > 1 && p.k > 0 && p.k % 16 == 0 &&
+         (p.type != type_float32 || p.scale || thread_tf32()) && use_cublas.load(std::memory_order_relaxed) &&
+         load_cublas().ok() && has_float8_cores(*stream.device, blas_type(p.a_type), blas_type(p.b_type));
+}
+
+// Where a lies by rows, b by columns, and c by either.
+Status call_float8(const Problem& p, const View& a, const View& b, const View& c, Stream& stream, bool* done) noexcept {
+  const auto* const alpha = reinterpret_cast<const float*>(p.factors[0].bytes);
+  const int64_t bytes = type_table[p.type].bytes;
+  const int type = blas_type(p.type), a_type = blas_type(p.a_type), b_type = blas_type(p.b_type);
+  // A product by rows is the transposed one by columns.
+  const Float8Product q = c.transposed
+                              ? Float8Product{a_type,   b_type,    type,      p.m,       p.n,   p.k,   p.a.data, p.b.data,
+                                              p.c.data, a.leading, b.leading, c.leading, bytes, alpha, p.scale}
+                              : Float8Product{b_type,   a_type,    type,      p.n,       p.m,   p.k,   p.b.data, p.a.data,
+                                              p.c.data, b.leading, a.leading, c.leading, bytes, alpha, p.scale};
+  if (!is_in_steps(q)) return success;
+  for (const Matrix* m : {&p.a, &p.b, &p.c}) DLT_TRY(use(m->block, stream, m == &p.c));
+  return multiply_float8(q, stream, done);
+}
+
+// A matrix or, with `transposed`, its transpose in C order, as it was.
+struct Packed {
+  Temporary memory;
+  DLTensor view;
+  int64_t shape[2], strides[2];
+  Status make(const Operand& from, bool transposed, const LaunchContext& context) noexcept {
+    const DLTensor& t = *from.tensor;
+    const int row = transposed ? 1 : 0;
+    view = t;
+    shape[0] = t.shape[row], shape[1] = t.shape[1 - row], strides[0] = t.strides[row], strides[1] = t.strides[1 - row];
+    view.shape = shape, view.strides = strides;
+    DLT_TRY(memory.make(view, *context.stream));
+    DLT_TRY(copy({&view, from.block}, memory.operand(), context));
+    view = memory.tensor;
+    std::copy(memory.tensor.strides, memory.tensor.strides + 2, strides);
+    if (transposed) std::swap(shape[0], shape[1]), std::swap(strides[0], strides[1]);
+    view.shape = shape, view.strides = strides;
+    return success;
+  }
+  Operand operand() const noexcept { return {&view, memory.block}; }
+};
+
+// Float8 operands that no core takes are converted: elements of the result's dtype hold them exactly.
+Status run_float8(const Problem& p, const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha,
+                  const Scalar& beta, const LaunchContext& context) noexcept {
+  View va, vb, vc;
+  bool done = false;
+  if (may_use_float8_cores(p, *context.stream) && as_blas(p.c, &vc)) {
+    const bool by_rows = as_blas(p.a, &va) && !va.transposed, by_columns = as_blas(p.b, &vb) && vb.transposed;
+    if (by_rows && by_columns) DLT_TRY(call_float8(p, va, vb, vc, *context.stream, &done));
+    if (done) return success;
+    Packed packed;
+    if (!by_rows) {
+      DLT_TRY(packed.make(a, false, context));
+      return gemm(packed.operand(), b, c, alpha, beta, context);
+    }
+    if (!by_columns) {
+      DLT_TRY(packed.make(b, true, context));
+      return gemm(a, packed.operand(), c, alpha, beta, context);
+    }
+  }
+  Temporary converted[2];
+  const Operand* const operands[] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    DLTensor like = *operands[i]->tensor;
+    like.dtype = c.tensor->dtype;
+    DLT_TRY(converted[i].make(like, *context.stream));
+    DLT_TRY(cast(*operands[i], converted[i].operand(), CastOptions{}, context));
+  }
+  return gemm(converted[0].operand(), converted[1].operand(), c, alpha, beta, context);
 }
 
 Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const LaunchContext& context) noexcept {
@@ -393,28 +383,29 @@ Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& 
     DLT_TRY(gemm(a, b, result.operand(), alpha, beta, context));
     return copy(result.operand(), c, context);
   }
-  return run(p, a, b, c, context);
+  return multiplies_float8(p.type, p.a_type, p.b_type) ? run_float8(p, a, b, c, alpha, beta, context)
+                                                       : run(p, a, b, c, context);
+}
+
+Status multiply_scaled_float8(const Operand& x, const Operand& values, const Operand& scale, const Operand& out, bool* done,
+                              const LaunchContext& context) noexcept {
+  *done = false;
+  const DLTensor& rows = *values.tensor;
+  int64_t shape[] = {rows.shape[1], rows.shape[0]}, strides[] = {rows.strides[1], rows.strides[0]};
+  DLTensor columns = rows;
+  columns.shape = shape, columns.strides = strides;
+  Problem p;
+  p.alpha = {Kind::unsigned_integer, 1, 1, 1, 0}, p.beta = {Kind::unsigned_integer, 0, 0, 0, 0};
+  DLT_TRY(set_up(p, x, {&columns, values.block}, out));
+  p.scale = reinterpret_cast<const float*>(address(*scale.tensor));
+  View a, b, c;
+  if (p.m == 0 || p.n == 0 || !may_use_float8_cores(p, *context.stream) || !as_blas(p.a, &a) || !as_blas(p.b, &b) ||
+      !as_blas(p.c, &c) || a.transposed || !b.transposed)
+    return success;
+  DLT_TRY(use(scale.block, *context.stream, false));
+  return call_float8(p, a, b, c, *context.stream, done);
 }
 
 void set_use_cublas(bool use) noexcept { use_cublas.store(use, std::memory_order_relaxed); }
-
-void forget_handles(Stream& stream) noexcept {
-  Handles& h = handles();
-  std::lock_guard<std::mutex> hold(h.mutex);
-  const auto found = h.by_stream.find(&stream);
-  if (found == h.by_stream.end()) return;
-  const std::unique_ptr<Handle> handle = std::move(found->second);
-  h.by_stream.erase(found);
-  if (!handle) return;
-  Current current(*stream.device);
-  if (handle->own && stream.device->pool) {
-    driver.cuMemFreeAsync(handle->own, handle_here(stream));
-  } else if (handle->own) {
-    Beside beside;
-    driver.cuMemFree_v2(handle->own);
-  }
-  cublas.cublasSetStream_v2(handle->handle, nullptr);  // its own stream finishes soon
-  h.idle[stream.device->ordinal].push_back(handle->handle);
-}
 
 }  // namespace dlt::cuda

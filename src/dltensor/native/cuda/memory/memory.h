@@ -115,7 +115,7 @@ DLT_API Status reset_peak(int device) noexcept;
 
 // Called by stream.cc when a stream is destroyed.
 void drop_idle(Stream& stream) noexcept;
-void forget_handles(Stream& stream) noexcept;  // cuBLAS handles and workspaces, see gemm.cc
+void forget_handles(Stream& stream) noexcept;  // cuBLAS handles and workspaces, see blas_handle.cc
 void forget_solver(Stream& stream) noexcept;   // cuSOLVER handles, see solver.cc
 
 }  // namespace dlt::cuda

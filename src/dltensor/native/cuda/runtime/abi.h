@@ -275,8 +275,28 @@ using cublasHandle_t = struct cublasHandleStruct*;
   X(kBlasC32F, 4, CUDA_C_32F)                                \
   X(kBlasC64F, 5, CUDA_C_64F)                                \
   X(kBlasR32I, 10, CUDA_R_32I)                               \
-  X(kBlasR16BF, 14, CUDA_R_16BF)
+  X(kBlasR16BF, 14, CUDA_R_16BF)                             \
+  X(kBlasE4M3, 28, CUDA_R_8F_E4M3)                           \
+  X(kBlasE5M2, 29, CUDA_R_8F_E5M2)                           \
+  X(kLtTransposeA, 3, CUBLASLT_MATMUL_DESC_TRANSA)           \
+  X(kLtTransposeB, 4, CUBLASLT_MATMUL_DESC_TRANSB)           \
+  X(kLtScaleOfB, 18, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)   \
+  X(kLtWorkspaceBytes, 1, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
 // clang-format on
+
+using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque*;
+using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque*;
+using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque*;
+struct cublasLtMatmulAlgo_t {
+  uint64_t data[8];
+};
+struct cublasLtMatmulHeuristicResult_t {
+  cublasLtMatmulAlgo_t algo;
+  size_t workspaceSize;
+  cublasStatus_t state;
+  float wavesCount;
+  int reserved[4];
+};
 
 using cusolverStatus_t = int;
 using cusolverDnHandle_t = struct cusolverDnContext*;
@@ -323,6 +343,29 @@ DLT_CUDA_CUSOLVER_CONSTANTS(DLT_CUDA_CONSTANT)
     (cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k, const void* alpha, const void* a,   \
      int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb, long long stride_b,                  \
      const void* beta, void* c, int type_c, int ldc, long long stride_c, int batch, int compute, int algorithm))
+
+// In cuBLASLt, which cuBLAS loads. A handle of cuBLAS is one of cuBLASLt.
+#define DLT_CUDA_CUBLASLT_FUNCTIONS(X)                                                                                 \
+  X(O, cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * description, int compute, int type_of_factors))               \
+  X(O, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t description))                                                  \
+  X(O, cublasLtMatmulDescSetAttribute,                                                                                 \
+    (cublasLtMatmulDesc_t description, int attribute, const void* value, size_t bytes))                                \
+  X(O, cublasLtMatrixLayoutCreate,                                                                                     \
+    (cublasLtMatrixLayout_t * layout, int type, uint64_t rows, uint64_t columns, int64_t lead))                        \
+  X(O, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                                   \
+  X(O, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                                      \
+  X(O, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                                       \
+  X(O, cublasLtMatmulPreferenceSetAttribute,                                                                           \
+    (cublasLtMatmulPreference_t preference, int attribute, const void* value, size_t bytes))                           \
+  X(O, cublasLtMatmulAlgoGetHeuristic,                                                                                 \
+    (cublasHandle_t handle, cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,      \
+     cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,            \
+     cublasLtMatmulHeuristicResult_t* results, int* found))                                                            \
+  X(O, cublasLtMatmul,                                                                                                 \
+    (cublasHandle_t handle, cublasLtMatmulDesc_t description, const void* alpha, const void* a,                        \
+     cublasLtMatrixLayout_t layout_a, const void* b, cublasLtMatrixLayout_t layout_b, const void* beta, const void* c, \
+     cublasLtMatrixLayout_t layout_c, void* d, cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t* algorithm, \
+     void* workspace, size_t workspace_bytes, CUstream stream))
 
 #define DLT_CUDA_CUSOLVER_FUNCTIONS(X)                                                                                 \
   X(R, cusolverDnCreate, (cusolverDnHandle_t * handle))                                                                \

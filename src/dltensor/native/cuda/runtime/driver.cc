@@ -41,7 +41,7 @@ struct Symbol {
 #define DLT_SYMBOL_S(need, name, parameters) {#name, offsetof(CusolverTable, name), need},
 const Symbol driver_symbols[] = {DLT_CUDA_DRIVER_FUNCTIONS(DLT_SYMBOL_D)};
 const Symbol nvrtc_symbols[] = {DLT_CUDA_NVRTC_FUNCTIONS(DLT_SYMBOL_N)};
-const Symbol cublas_symbols[] = {DLT_CUDA_CUBLAS_FUNCTIONS(DLT_SYMBOL_B)};
+const Symbol cublas_symbols[] = {DLT_CUDA_CUBLAS_FUNCTIONS(DLT_SYMBOL_B) DLT_CUDA_CUBLASLT_FUNCTIONS(DLT_SYMBOL_B)};
 const Symbol cufft_symbols[] = {DLT_CUDA_CUFFT_FUNCTIONS(DLT_SYMBOL_F) DLT_CUDA_CUFFT_TRANSFORMS(DLT_SYMBOL_F)};
 const Symbol cusolver_symbols[] = {DLT_CUDA_CUSOLVER_FUNCTIONS(DLT_SYMBOL_S) DLT_CUDA_CUSOLVER_ORTHOGONAL_ROWS(DLT_SYMBOL_S)};
 #undef R

@@ -29,6 +29,7 @@ struct NvrtcTable {
 };
 struct CublasTable {
   DLT_CUDA_CUBLAS_FUNCTIONS(DLT_CUDA_MEMBER)
+  DLT_CUDA_CUBLASLT_FUNCTIONS(DLT_CUDA_MEMBER)
   void* handle = nullptr;
 };
 struct CufftTable {

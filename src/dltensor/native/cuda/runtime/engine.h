@@ -81,6 +81,11 @@ DLT_API Status fill(const void* element, const Operand& to, const LaunchContext&
 DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
                     const LaunchContext& context) noexcept;
 
+// out = scale * x @ values^T of matrices in C order, x and values of float8, scale one float32, out of float16, bfloat16 or float32.
+// False in `done` where no tensor core takes them: nothing was enqueued.
+DLT_API Status multiply_scaled_float8(const Operand& x, const Operand& values, const Operand& scale, const Operand& out,
+                                      bool* done, const LaunchContext& context) noexcept;
+
 // To x.dense, which is `to` in C order, from the places of `from` that index arrays on the device name: `blocks` own their
 // memory. Waits for the check of all indices: `bad` is the first that is out of range; null for those in range.
 DLT_API Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
