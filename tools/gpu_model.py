@@ -48,6 +48,10 @@ def element(body, count, type, vector, out=None):
     return "element", f"{K}element::contiguous<{', '.join(parts)}>"
 
 
+def cast(to, source):
+    return "float8", f"{K}float8::run<{to}, {source}, false>"
+
+
 def row(body, count, type, vector):
     parts = [K + body, str(count), *[type] * 5, str(vector), "0", "6", "uint32_t"]  # runs of up to 6 dimensions
     return "element", f"{K}element::rows<{', '.join(parts)}>"
@@ -83,6 +87,9 @@ HALF, BRAIN, WIDE = "dlt::float16", "dlt::bfloat16", f"{K}wide_word"
 SUMS = f"{K}scan::float_sums<float>"
 WHOLE = f"{K}scan::reduced<{K}reduce::sums<int32_t>>"
 EIGHT = ", ".join(["uint64_t"] * 5)
+CAST_TYPES = {"float32": "float", "uint8": "uint8_t"} | {
+    name: f"dlt::{name}" for name in ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
+}
 
 KERNELS = [
     Kernel("add float32", *element("op_add", 2, "float", 4)),
@@ -92,6 +99,12 @@ KERNELS = [
     Kernel("negative float16", *element("op_negative", 1, HALF, 8)),
     Kernel("add bfloat16", *element("op_add", 2, BRAIN, 8)),
     Kernel("add uint8", *element("op_add", 2, "uint8_t", 16)),
+    *(
+        Kernel(f"cast {first} to {second}", *cast(CAST_TYPES[second], CAST_TYPES[first]), 32)
+        for wide in ("float16", "bfloat16", "float32", "uint8")
+        for narrow in ("float8_e4m3fn", "float8_e5m2")
+        for first, second in ((wide, narrow), (narrow, wide))
+    ),
     Kernel("copy complex128", *element("keep", 1, WIDE, 2)),
     Kernel("add complex128", *element("op_add", 2, "dlt::complex128", 2)),
     *(
@@ -224,6 +237,22 @@ LIMITS = {
     "negative float16": Limit((0.56, 0.55, 0.68, 0.92), (38, 32, 23, 32), 0),
     "add bfloat16": Limit((3.17, 1.25, 1.33, 1.47), (44, 32, 32, 42), 0),
     "add uint8": Limit((2.17, 2.17, 2.13, 0.79), (41, 32, 32, 28), 0),
+    "cast float16 to float8_e4m3fn": Limit((8.55, 8.58, 0.67, 0.78), (54, 34, 38, 41), 0),
+    "cast float8_e4m3fn to float16": Limit((1.34, 1.34, 0.73, 0.78), (42, 38, 46, 41), 0),
+    "cast float16 to float8_e5m2": Limit((8.55, 8.61, 0.67, 0.78), (50, 34, 36, 42), 0),
+    "cast float8_e5m2 to float16": Limit((0.64, 0.64, 0.64, 0.69), (40, 38, 38, 41), 0),
+    "cast bfloat16 to float8_e4m3fn": Limit((6.41, 6.36, 1.05, 1.13), (54, 32, 38, 41), 0),
+    "cast float8_e4m3fn to bfloat16": Limit((1.86, 1.86, 1.25, 1.31), (53, 38, 49, 41), 0),
+    "cast bfloat16 to float8_e5m2": Limit((6.35, 6.33, 1.05, 1.13), (51, 34, 40, 42), 0),
+    "cast float8_e5m2 to bfloat16": Limit((1.16, 1.16, 1.16, 1.22), (44, 38, 38, 41), 0),
+    "cast float32 to float8_e4m3fn": Limit((3.52, 3.54, 0.57, 0.58), (40, 32, 36, 38), 2),
+    "cast float8_e4m3fn to float32": Limit((1.16, 1.16, 0.79, 0.74), (36, 36, 37, 38), 0),
+    "cast float32 to float8_e5m2": Limit((3.47, 3.48, 0.57, 0.58), (40, 32, 36, 38), 0),
+    "cast float8_e5m2 to float32": Limit((0.74, 0.74, 0.74, 0.74), (35, 35, 35, 38), 0),
+    "cast uint8 to float8_e4m3fn": Limit((9.49, 9.51, 1.01, 1.33), (64, 35, 32, 32), 2),
+    "cast float8_e4m3fn to uint8": Limit((2.5, 2.53, 1.26, 1.12), (64, 57, 34, 31), 0),
+    "cast uint8 to float8_e5m2": Limit((9.36, 9.38, 1.01, 1.33), (63, 32, 32, 32), 2),
+    "cast float8_e5m2 to uint8": Limit((1.1, 1.13, 1.13, 1.13), (63, 34, 34, 32), 0),
     "copy complex128": Limit((0.22, 0.25, 0.25, 0.28), (20, 22, 20, 28), 0),
     "add complex128": Limit((0.27, 0.28, 0.26, 0.27), (26, 30, 30, 32), 0),
     "rows of any alignment: copy of 1 byte": Limit((1.86, 1.78, 1.8, 1.01), (48, 32, 32, 32), 0),

@@ -8,8 +8,6 @@ namespace {
 
 constexpr uint32_t keep_code = copy_code;
 constexpr uint32_t choose_code = 0xF01;
-constexpr uint32_t cast_code = 0x800;  // with the target row in bits 2 to 7 and the modes in bits 0 and 1
-constexpr uint32_t scaled_code = 0xA00;  // likewise
 
 std::string keep_name(uint32_t) { return "dlt::kernels::keep"; }
 std::string choose_name(uint32_t) { return "dlt::kernels::choose"; }

@@ -71,8 +71,54 @@ bool divides(const void* pointer, int64_t bytes) noexcept {
   return (reinterpret_cast<uintptr_t>(pointer) & static_cast<uint64_t>(bytes - 1)) == 0;
 }
 
+Contiguous contiguous_parameters(const Plan& plan, int64_t count) noexcept {
+  Contiguous p;
+  p.out = plan.pointers[0];
+  for (int k = 0; k < kernels::max_operands; ++k) {
+    p.in[k] = plan.pointers[k + 1];
+    p.value[k] = plan.values[k];
+  }
+  p.count = static_cast<uint64_t>(count);
+  return p;
+}
+
+bool is_float8(int type) noexcept { return type == type_float8_e4m3fn || type == type_float8_e5m2; }
+
+// Returns whether the kernels of float8.cuh make the cast.
+bool casts_float8(const Plan& plan) noexcept {
+  const uint32_t code = plan.body.code;
+  if (code < cast_code || code >= scaled_code || (code & 1) || plan.immediate[1]) return false;
+  const int to = plan.types[0], from = plan.types[1];
+  if (is_float8(to) == is_float8(from)) return false;
+  switch (is_float8(to) ? from : to) {
+    case type_float16:
+    case type_bfloat16:
+    case type_float32:
+    case type_uint8: return divides(plan.pointers[0], 16) && divides(plan.pointers[1], 16);
+    default: return false;
+  }
+}
+
+Status launch_float8(Plan& plan, Device& device, const LaunchContext& context, int64_t count) noexcept {
+  KernelKey key = key_of(plan, 0);
+  key.add(31, 5);  // no pack
+  Kernel kernel;
+  DLT_TRY(kernel_of(
+      device, key, "native/cuda/kernels/elementwise/float8.cuh",
+      [&] {
+        return "float8::run<" +
+               list({type_name(plan.types[0]), type_name(plan.types[1]), plan.body.code & 2 ? "true" : "false"}) + ">";
+      },
+      &kernel));
+  Contiguous p = contiguous_parameters(plan, count);
+  const int64_t bytes = count * std::max(type_bytes(plan.types[0]), type_bytes(plan.types[1]));
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, (bytes - 1) / 64 + 1, count, context.launch);
+  return launch_kernel(device, kernel, geometry, *context.stream, &p);
+}
+
 Status launch_contiguous(Plan& plan, Device& device, const LaunchContext& context) noexcept {
   const int64_t count = plan.dims ? plan.shape[0] : 1;
+  if (casts_float8(plan)) return launch_float8(plan, device, context, count);
   int pack = widest_pack(plan);
   const auto aligned = [&](int at) {
     for (int k = 0; k <= plan.operands; ++k)
@@ -90,13 +136,7 @@ Status launch_contiguous(Plan& plan, Device& device, const LaunchContext& contex
       device, key, element_header,
       [&] { return "element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"; },
       &kernel));
-  Contiguous p;
-  p.out = plan.pointers[0];
-  for (int k = 0; k < kernels::max_operands; ++k) {
-    p.in[k] = plan.pointers[k + 1];
-    p.value[k] = plan.values[k];
-  }
-  p.count = static_cast<uint64_t>(count);
+  Contiguous p = contiguous_parameters(plan, count);
   // Packs are powers of two, and a thread takes two of them at once unless they are wide: as the kernel does.
   const bool one = pack > 8 || pack * type_bytes(plan.types[0]) > 16;
   const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (one ? 0 : 1);

@@ -23,6 +23,9 @@ struct BodyName {
 std::string body_name(uint32_t code);
 
 inline constexpr uint32_t copy_code = 0xF00;  // of the body that keeps its operand
+// Of casts, with the target row in bits 2 to 7, whether they saturate in bit 1, and whether they round to the nearest in bit 0; and
+// likewise of casts with a scale.
+inline constexpr uint32_t cast_code = 0x800, scaled_code = 0xA00;
 
 // A launch of runs at 16-byte addresses, which any operands of one form can use.
 struct RunLaunch {
@@ -32,9 +35,9 @@ struct RunLaunch {
 
 struct Plan {
   BodyName body;
-  int operands = 1;                       // inputs
-  int type = 0;                           // computed in
-  int types[most_operands] = {};          // in memory
+  int operands = 1;  // inputs
+  int type = 0;  // computed in
+  int types[most_operands] = {};  // in memory
   void* pointers[most_operands] = {};
   bool immediate[most_operands] = {};
   int64_t strides[most_operands][max_dims];
@@ -90,7 +93,7 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 }
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask, index, sort, search, select, matrices, quantize, steps };
+enum class Family : uint64_t { counts, mask, index, sort, search, select, matrices, quantize, steps, ramps, shuffle };
 inline KernelKey family_key(Family family, uint64_t number) noexcept {
   KernelKey key;
   key.add(3, 2);
