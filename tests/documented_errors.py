@@ -401,6 +401,7 @@ ROWS = [
     ("DeviceError", lambda f: f(FAR, dl.asarray([[0]]), axis=0), "take_along_axis"),
     ("DeviceError", lambda f: f(FAR, 0, 0), "Tensor.item"),
     ("DeviceError", lambda f: f(RNG, FAR), "random.Generator.shuffle"),
+    ("DeviceError", lambda f: f(RNG, 3, device="metal"), "random.Generator.permutation"),
     ("DeviceError", lambda f: f(RNG, VECTOR, p=FAR_VECTOR), "random.Generator.choice"),
     ("DeviceError", lambda f: f(X, "rocm"), "Tensor.(to to_device)"),
     ("DeviceError", lambda f: f(X, 1000), "Tensor.cuda"),

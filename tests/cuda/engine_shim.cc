@@ -14,6 +14,8 @@
 #include "native/ops/elementary/complex.h"
 #include "native/cuda/linalg/matrices.h"
 #include "native/cuda/quantize/quantize.h"
+#include "native/cuda/random/random.h"
+#include "native/ops/random/shuffles.h"
 
 using namespace dlt;
 using namespace dlt::cuda;
@@ -135,6 +137,11 @@ SHIM int shim_cast(const Flat* from, const Flat* to, int nearest, int saturate, 
   CastOptions options{nearest ? Rounding::nearest : Rounding::truncate, saturate != 0};
   if (scaled) options.scaled = true, options.scale = scaled[0], options.offset = scaled[1];
   return answer(dlt::cuda::cast(Made(from).operand, Made(to).operand, options, {stream, launch}));
+}
+SHIM int shim_shuffle(uint64_t key, uint64_t position, int64_t n, int64_t count, int from_end, const Flat* out,
+                      Stream* stream) {
+  const Shuffle all{{key, 0}, position, n, count, from_end != 0};
+  return answer(shuffle(all, Made(out).operand, {stream}));
 }
 SHIM int shim_choose(const Flat* condition, const Flat* a, const Flat* b, const Flat* out, Stream* stream) {
   return answer(choose(Made(condition).operand, Made(a).operand, Made(b).operand, Made(out).operand, {stream}));

@@ -3,6 +3,8 @@
 
 DLTENSOR_TEST_GPU=1 runs them on a card."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,75 @@ def test_shuffles_have_the_cpus_order(eager_machine, shape):
         rng.shuffle(t)
         rng.shuffle(t[::-1])
     assert x.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("skip", [0, 1, 6, 2**40 + 3])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 17, 255, 256, 257, 4099])
+def test_orders_are_the_cpus(eager_machine, n, skip):
+    same(lambda rng, **options: rng.permutation(n, **options), skip)
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="it asks how threads are ordered")
+def test_orders_follow_chains_of_steps(eager_machine):
+    """Small orders, of which all occur, with threads that are preempted at any access."""
+    eager_machine.configure(threads="random:5")
+    try:
+        for seed in range(200):
+            rng, there = dl.random.Generator(seed), dl.random.Generator(seed)
+            assert there.permutation(5, device="cuda").tolist() == rng.permutation(5).tolist()
+    finally:
+        eager_machine.configure(threads="whole")
+
+
+@pytest.mark.parametrize("count", [1, 2, 30, 63, 64])
+def test_some_of_many_are_the_cpus(eager_machine, count):
+    host = dl.arange(64)
+    want = dl.random.Generator(4).choice(host, count, replace=False)
+    made = dl.random.Generator(4).choice(host.to("cuda"), count, replace=False)
+    assert (str(made.device), made.tolist()) == ("cuda:0", want.tolist())
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="it asks the engine of the host driver")
+@pytest.mark.parametrize("n", [2**32 - 1, 2**32, 2**33 + 5])
+def test_some_of_very_many_are_the_cpus(cuda, n):
+    """Above 2^32 a step takes two words, and its partner has 64 bits."""
+    rng = dl.random.Generator(77)
+    rng.jump(6)
+    out = cuda.empty((300,), "int64")
+    flat = cuda.flat(out)
+    numbers = [ctypes.c_uint64(77), ctypes.c_uint64(6), ctypes.c_int64(n), ctypes.c_int64(300)]
+    cuda("shuffle", *numbers, 1, ctypes.byref(flat), cuda.stream())
+    assert out.get().tolist() == rng.choice(n, 300, replace=False).tolist()
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="asks the host driver what was called")
+@pytest.mark.parametrize("name", ["integers", "entries", "in place", "some", "with replacement"])
+def test_an_order_is_made_without_copies_from_the_host(eager_machine, name):
+    x, rng = dl.arange(3000, dtype="float32").to("cuda"), dl.random.Generator(1)
+    calls = {
+        "integers": lambda: rng.permutation(3000, device="cuda"),
+        "entries": lambda: rng.permutation(x),
+        "in place": lambda: rng.shuffle(x),
+        "some": lambda: rng.choice(x, 2000, replace=False),
+        "with replacement": lambda: rng.choice(x, 5000),
+    }
+    before = eager_machine.statistics().bytes_copied
+    calls[name]()
+    copied = eager_machine.statistics().bytes_copied - before
+    assert copied <= 64 + (
+        x.nbytes if name == "in place" else 0
+    )  # whether an index is out of range; x from its new order
+
+
+def test_a_permutation_goes_to_the_device_that_is_named(eager_machine):
+    x = dl.arange(9)
+    want = dl.random.Generator(2).permutation(x).tolist()
+    for there in (x, x.to("cuda")):
+        for device in ("cuda", "cpu"):
+            made = dl.random.Generator(2).permutation(there, device=device)
+            assert (made.device, made.tolist()) == (dl.Device(device), want)
+    with pytest.raises(dl.DeviceError, match="permutation"):
+        dl.random.Generator(2).permutation(4, device="metal")
 
 
 def test_entries_of_a_device_are_permuted_and_chosen_there(eager_machine):

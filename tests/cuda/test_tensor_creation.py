@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""arange and eye of CUDA devices: the bits of the CPU, made on the device.
+"""arange, linspace and eye of CUDA devices: the bits of the CPU, made on the device.
 
 DLTENSOR_TEST_GPU=1 runs them on a card."""
 
+import numpy as np
 import pytest
 
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
@@ -69,6 +70,76 @@ def test_ranges_of_floats_have_the_bits_of_the_cpu(dtype):
         same(dl.arange(*huge, dtype=dtype, device="cuda"), dl.arange(*huge, dtype=dtype))
 
 
+LINES = (
+    (0.0, 1.0, 1000),
+    (-1.0, 1.0, 1001),  # one number is 0
+    (-1.0, 1.0, 1000),  # two are next to it
+    (-0.1, 0.3, 777),
+    (3.0, -2.0, 18),
+    (0.0, 2.0**26, 4097),  # ties of float32
+    (1.0, 1.0 + 2.0**-20, 300),
+    (5.0, 5.0, 40),
+    (-0.0, 0.0, 3),
+    (0.25, -0.0, 9),
+    (7.5, 9.5, 1),
+    (7.5, 9.5, 0),
+)
+EXTREMES = (
+    (1e-300, 1e-305, 300),
+    (5e-324, 4e-323, 30),  # not normal
+    (-1e-310, 1e300, 30),
+    (1.7e308, -1.7e308, 100),
+    (1e-45, 1e-38, 100),
+    (float("inf"), 1.0, 5),
+    (0.0, float("-inf"), 5),
+    (float("nan"), 0.0, 4),
+    (-0.0, float("inf"), 3),
+)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64", "complex128", "float8_e4m3fn"])
+def test_lines_of_floats_have_the_bits_of_the_cpu(dtype, endpoint):
+    lines = LINES if dtype != "float8_e4m3fn" else LINES[:5]
+    for start, stop, num in lines if dtype != "float16" else [line for line in lines if line[1] < 60000]:
+        for device in ("cuda", "cuda:0"):
+            got = dl.linspace(start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
+            same(got, dl.linspace(start, stop, num, dtype=dtype, endpoint=endpoint))
+    if dtype in ("float32", "float64"):
+        for start, stop, num in EXTREMES:
+            if dtype == "float32" and max(abs(start), abs(stop)) > 1e39 and np.isfinite([start, stop]).all():
+                continue
+            got = dl.linspace(start, stop, num, dtype=dtype, endpoint=endpoint, device="cuda")
+            same(got, dl.linspace(start, stop, num, dtype=dtype, endpoint=endpoint))
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_lines_of_random_ends_have_the_bits_of_the_cpu():
+    rng = np.random.default_rng(12)
+    for k in range(60):
+        start, stop = (rng.standard_normal(2) * 10.0 ** rng.integers(-9, 9, 2)).tolist()
+        num = int(rng.integers(2, 3000))
+        dtype = FLOATS[2 + k % 2] if k % 3 else "bfloat16"
+        same(dl.linspace(start, stop, num, dtype=dtype, device="cuda"), dl.linspace(start, stop, num, dtype=dtype))
+
+
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("dtype", [*INTEGERS, "int4", "bool"])
+def test_lines_of_integers_have_the_bits_of_the_cpu(dtype):
+    for start, stop, num in ((0, 7, 50), (7, 0, 33), (-7, 6, 100), (-3.5, 2.25, 41), (2.5, 2.75, 3), (0, 100, 1000)):
+        if (dtype.startswith("u") and min(start, stop) < 0) or (dtype == "int4" and stop > 7):
+            continue
+        for endpoint in (True, False):
+            options = {"num": num, "dtype": dtype, "endpoint": endpoint}
+            same_numbers(dl.linspace(start, stop, device="cuda", **options), dl.linspace(start, stop, **options))
+    ends = {"int64": (-(2**63), 2**63 - 1), "uint64": (2**64 - 1, 0), "int32": (-(2**31), 2**31 - 1)}.get(dtype)
+    if ends:
+        for num in (2, 1000, 4099):
+            same(dl.linspace(*ends, num, dtype=dtype, device="cuda"), dl.linspace(*ends, num, dtype=dtype))
+
+
 @pytest.mark.usefixtures("machine_order")
 @pytest.mark.parametrize("dtype", ["float32", "bool", "complex128", "int4", "float8_e5m2"])
 def test_diagonals_have_the_bits_of_the_cpu(dtype):
@@ -84,6 +155,18 @@ def test_nothing_is_copied_from_the_host(eager_machine):
         result, work = counted(eager_machine, call)
         assert work == (1, 0)
         assert result.device.type == dl.DeviceType.kDLCUDA
+    for dtype in (*FLOATS, "int32", "uint8"):
+        result, work = counted(
+            eager_machine, lambda dtype=dtype: dl.linspace(1, 97, 10_007, dtype=dtype, device="cuda")
+        )
+        assert work == (1, 0), dtype
+        assert result.device.type == dl.DeviceType.kDLCUDA
+    for ends in ((-1.0, 1.0), (-0.0, 4.0), (float("inf"), 4.0), (-7.5, 7)):
+        for dtype in ("float32", "int64")[: 1 if ends[0] > 9 else 2]:
+            _, (_, copies) = counted(
+                eager_machine, lambda e=ends, d=dtype: dl.linspace(*e, 1001, dtype=d, device="cuda")
+            )
+            assert copies == 0
     _, (_, copies) = counted(eager_machine, lambda: dl.eye(300, 200, device="cuda"))
     assert copies == 0
 
@@ -93,3 +176,7 @@ def test_a_number_that_the_dtype_does_not_hold_is_refused():
         dl.arange(0, 300, dtype="int8", device="cuda")
     with pytest.raises(dl.DeviceError, match="arange"):
         dl.arange(5, device="metal")
+    with pytest.raises(OverflowError, match="linspace"):
+        dl.linspace(0, 300, 5, dtype="int8", device="cuda")
+    with pytest.raises(dl.DeviceError, match="linspace"):
+        dl.linspace(0, 1, device="metal")

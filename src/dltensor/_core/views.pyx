@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
+"""Low-level views for Python code: as_strided, raw bytes. Every use is checked."""
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.math cimport INFINITY, frexp, nextafter
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from .indexing cimport Place, checked_index, stepped
 from .interop.numpy cimport make_numpy
-from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE,
-                      UNSIGNED, Extent, Kind,
-                      Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
-                      numel, store_scalar, type_float64, type_table, type_uint8)
-from .signals cimport check_signals
-from .allocation cimport check_host, check_writable, is_packed
+from .native cimport (MAX_DIMS, SHARING_SOME, SHARING_UNKNOWN, Extent, Sharing, contiguous_strides, extent,
+                      find_sharing, find_type, is_contiguous, item_bytes, numel, type_table, type_uint8)
+from .allocation cimport check_host, is_packed
 from .shapes cimport as_tuple, counted, read_shape
 from .tensor cimport Tensor, new_empty, new_zeros, on_device, permuted, same_view, view_of
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                      dtype_of, is_handle, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
-
-cdef extern from "native/cpu/random/arange.h" namespace "dlt" nogil:
-    ctypedef struct Ramp:
-        int64_t first_high, step_high
-        uint64_t first_low, step_low, rest, steps
-        int32_t fraction
-    bint fill_ramp(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
 
 from .foreign_text import quoted
 
@@ -296,124 +285,6 @@ def element_bytes(Tensor t, *index):
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         return None
     return (<char*>t.impl.dl.data + at * width)[:width]
-
-
-cdef enum:
-    RAMP_BITS = 125      # bits of the larger end in fixed point: a difference of two has one more, an int128 two
-    RAMP_STEPS = 62
-    SMALLEST = -1022     # the exponent of the smallest normal float64
-
-
-def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
-    """Write the number nearest to ``start + i * (stop - start) / steps`` to element ``i`` of a tensor in C order.
-
-    Every element is the exact number rounded once; integers are truncated.
-
-    Parameters
-    ----------
-    t : Tensor, writable, contiguous, of a named dtype
-    start, stop : what has ``as_integer_ratio()`` with a power of two below, as int and finite floats; or, where `t` is
-        complex, pairs of these: the real part and the imaginary part
-    steps : int, at least 1
-
-    Examples
-    --------
-    >>> t = dl.empty(3, dtype="int64"); write_spaced(t, 2**53 + 1, 2**53 + 3, 2); [n - 2**53 for n in t.tolist()]
-    [1, 2, 3]
-    """
-    cdef DLDataType part = t.impl.dl.dtype
-    cdef int row = find_type(part)
-    check_host(&t.impl.dl, func)
-    check_writable(&t.impl.dl, t.impl.flags, func)
-    if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
-        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
-    if row < 0 or part.lanes != 1:
-        raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
-    if type_table[row].kind == COMPLEX:
-        part.code = kDLFloat
-        part.bits = part.bits // 2
-        _write_part(t, part, 0, 2, start[0], stop[0], steps)
-        _write_part(t, part, 1, 2, start[1], stop[1], steps)
-    else:
-        _write_part(t, part, 0, 1, start, stop, steps)
-
-
-cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, object start, object stop,
-                     object steps) except -1:
-    """The real numbers of a tensor, or the real or imaginary parts of complex ones."""
-    cdef Ramp ramp
-    cdef int64_t size = numel(t.impl.dl.ndim, t.impl.dl.shape)
-    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
-    # Both ends as integers over 2^places.
-    first, below = start.as_integer_ratio()
-    last, other = stop.as_integer_ratio()
-    places = max(below.bit_length(), other.bit_length()) - 1
-    first <<= places + 1 - below.bit_length()
-    last <<= places + 1 - other.bit_length()
-    twos = first | last
-    if twos:
-        twos = (twos & -twos).bit_length() - 1
-        first, last, places = first >> twos, last >> twos, places - twos
-    shift = RAMP_BITS - max(abs(first), abs(last), 1).bit_length()
-    step, rest = divmod((last - first) << max(shift, 0), steps)
-    # Between the ends all numbers but those beside 0 are at least as large as the step, or as the smaller end.
-    least = max(abs(step), min(abs(first), abs(last)) << max(shift, 0) if (first < 0) == (last < 0) else 0)
-    if (shift < 0 or steps.bit_length() > RAMP_STEPS or
-            find_type(dtype) == type_float64 and least and least.bit_length() - 1 - places - shift < SMALLEST):
-        for i in range(size):
-            check_signals(i)
-            _write_exact(t, dtype, at + i * every, first, last, places, i, steps)
-        return 0
-    first <<= shift
-    ramp.first_high, ramp.first_low = first >> 64, first & 0xFFFFFFFFFFFFFFFF
-    ramp.step_high, ramp.step_low = step >> 64, step & 0xFFFFFFFFFFFFFFFF
-    ramp.rest, ramp.steps = rest, steps
-    ramp.fraction = places + shift
-    with nogil:
-        fill_ramp(t.impl.dl.data, at, every, size, dtype, padded, ramp)
-    last <<= shift
-    if (first < 0) != (last < 0):
-        # Beside 0 there may be too few digits in fixed point.
-        crossing = first * steps // (first - last)
-        for i in range(max(crossing, 0), min(crossing + 2, size)):
-            _write_exact(t, dtype, at + i * every, first, last, places + shift, i, steps)
-    return 0
-
-
-cdef int _write_exact(Tensor t, DLDataType dtype, int64_t index, object first, object last, object places, object i,
-                      object steps) except -1:
-    """One number of `_write_part` with integers of Python, whose quotients are rounded right."""
-    cdef Scalar value
-    cdef int row = find_type(dtype)
-    cdef Kind kind = type_table[row].kind
-    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
-    above, below = first * steps + i * (last - first), steps
-    above, below = (above, below << places) if places >= 0 else (above << -places, below)
-    if kind == SIGNED or kind == UNSIGNED:
-        value.kind = kind
-        value.u = abs(above) // below
-        value.u = <uint64_t>0 - value.u if above < 0 else value.u
-        value.i = <int64_t>value.u
-    else:
-        value.kind = REAL
-        value.re = _quotient(abs(above), below, row == type_float64)
-        value.re = -value.re if above < 0 else value.re
-    store_scalar(t.impl.dl.data, index, dtype, padded, value, TRUNCATE, False)
-    return 0
-
-
-cdef double _quotient(object above, object below, bint nearest) except? -1:
-    """A quotient as the nearest double; else as one that rounds to fewer digits as the quotient itself would."""
-    cdef double result = above / below
-    cdef int exponent
-    up, down = result.as_integer_ratio()
-    if nearest or up * below == above * down:
-        return result
-    if up * below > above * down:
-        result = nextafter(result, 0.0)
-    if int(frexp(result, &exponent) * 2.0**53) % 2 == 0:
-        result = nextafter(result, INFINITY)
-    return result
 
 
 def permute_for(str func, Tensor t, tuple axes):

@@ -2,27 +2,29 @@
 """Tensors from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
-from libc.math cimport ceil, isfinite
+from libc.math cimport INFINITY, ceil, copysign, frexp, isfinite, nextafter
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
 from .._core.default_dtype cimport default_real
 from .._core.indexing cimport Place, integer_of
-from .._core.native cimport (SIGNED, UNSIGNED, computed_types, find_type, is_contiguous, numel, type_float32,
-                             type_float64, type_int64, type_table)
+from .._core.native cimport (COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, computed_types, find_type,
+                             is_contiguous, numel, store_scalar, type_complex128, type_float32, type_float64,
+                             type_int64, type_table)
 from .._core.scalars cimport plain_number, store_element
 from .._core.signals cimport check_signals
-from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
-from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU, read_device, read_dtype
+from .._core.tensor cimport Tensor, assign, assign_scalar, new_empty, new_zeros, on_device, view_of
+from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, dtype_of, kDLCPU,
+                            kDLFloat, read_device, read_dtype)
 from .arguments cimport read_owned
-from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Status, StepForm, Steps, engine_at,
-                      finish, release_gil)
+from .engine cimport (EngineOperand, EngineTable, LaunchContext, PyThreadState, Ramp, Status, StepForm, Steps,
+                      engine_at, finish, release_gil)
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.types import DTYPES, as_dtype
-from .._core.views import as_strided, move_for, write_spaced
+from .._core.views import as_strided, move_for
 from .casting import where as choose
 from .manipulation import with_bytes
 
@@ -456,10 +458,135 @@ cdef int _write_exact_range(Tensor result, object start, object step, object las
     if last == 0:
         stop, last = first, 1
     if result.dtype.name.startswith("complex"):
-        write_spaced(result, (first, 0), (stop, 0), last, "arange")
-    else:
-        write_spaced(result, first, stop, last, "arange")
+        first, stop = (first, 0), (stop, 0)
+    return _write_spaced(result, first, stop, last, False, "arange")
+
+
+# -- evenly spaced numbers, each rounded once --------------------------------------------------------------------------
+
+cdef enum:
+    RAMP_BITS = 125      # bits of the larger end in fixed point: a difference of two has one more, 128 bits two
+    RAMP_STEPS = 62
+    SMALLEST = -1022     # the exponent of the smallest normal float64
+
+
+cdef int _write_spaced(Tensor t, object start, object stop, object steps, bint there, str func) except -1:
+    """Write the number nearest to ``start + i * (stop - start) / steps`` to element `i` of a new tensor in C order.
+
+    Every element is the exact number rounded once; integers are truncated. The ends have ``as_integer_ratio()`` with a
+    power of two below; for complex dtypes they are pairs of such numbers. `there`: `t` may be on a device.
+    """
+    if type_table[find_type(t.impl.dl.dtype)].kind == COMPLEX:
+        _write_part(t, 0, start[0], stop[0], steps, there, func)
+        return _write_part(t, 1, start[1], stop[1], steps, there, func)
+    return _write_part(t, 0, start, stop, steps, there, func)
+
+
+cdef bint _are_ramps_made_there(DLDataType dtype) noexcept:
+    """Test whether devices make evenly spaced numbers of a dtype; see EngineTable."""
+    cdef int row = find_type(dtype)
+    return (0 <= row < computed_types and
+            (type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED or type_table[row].kind == REAL))
+
+
+cdef int _write_part(Tensor t, int part, object start, object stop, object steps, bint there, str func) except -1:
+    """The real numbers of a tensor, or the real or imaginary parts of complex ones."""
+    cdef Ramp ramp
+    cdef LaunchContext launch
+    cdef EngineOperand out
+    cdef Status status
+    cdef const EngineTable* engine
+    cdef PyThreadState* state
+    cdef Tensor host
+    cdef int row = find_type(t.impl.dl.dtype)
+    cdef int64_t size = numel(t.impl.dl.ndim, t.impl.dl.shape)
+    # Both ends as integers over 2^places.
+    first, below = start.as_integer_ratio()
+    last, other = stop.as_integer_ratio()
+    places = max(below.bit_length(), other.bit_length()) - 1
+    first <<= places + 1 - below.bit_length()
+    last <<= places + 1 - other.bit_length()
+    twos = first | last
+    if twos:
+        twos = (twos & -twos).bit_length() - 1
+        first, last, places = first >> twos, last >> twos, places - twos
+    shift = RAMP_BITS - max(abs(first), abs(last), 1).bit_length()
+    step, rest = divmod((last - first) << max(shift, 0), steps)
+    # Between the ends all numbers but those beside 0 are at least as large as the step, or as the smaller end.
+    least = max(abs(step), min(abs(first), abs(last)) << max(shift, 0) if (first < 0) == (last < 0) else 0)
+    is_double = row == type_float64 or row == type_complex128
+    if (shift < 0 or steps.bit_length() > RAMP_STEPS or
+            is_double and least and least.bit_length() - 1 - places - shift < SMALLEST):
+        if there:
+            host = empty_for(func, size, dtype_of(t.impl.dl.dtype))
+            _write_part(host, part, start, stop, steps, False, func)
+            return assign(t, host, func)
+        for i in range(size):
+            check_signals(i)
+            _write_exact(t, part, first, last, places, i, steps, False, func)
+        return 0
+    first <<= shift
+    ramp.first_high, ramp.first_low = first >> 64, first & _LOW
+    ramp.step_high, ramp.step_low = step >> 64, step & _LOW
+    ramp.rest, ramp.steps = rest, steps
+    ramp.fraction = places + shift
+    engine = engine_at(t.impl.dl.device, &launch, func)
+    read_owned(t, &out)
+    state = release_gil(launch, size * 16)
+    status = engine.ramp(ramp, part, out, launch)
+    finish(state, status, launch, func)
+    last <<= shift
+    if (first < 0) != (last < 0):
+        # Beside 0 there may be too few digits in fixed point.
+        crossing = first * steps // (first - last)
+        for i in range(max(crossing, 0), min(crossing + 2, size)):
+            _write_exact(t, part, first, last, places + shift, i, steps, there, func)
     return 0
+
+
+cdef int _write_exact(Tensor t, int part, object first, object last, object places, int64_t i, object steps,
+                      bint there, str func) except -1:
+    """One number of `_write_part` with integers of Python, whose quotients are rounded right."""
+    cdef Scalar value
+    cdef Place place
+    cdef DLDataType dtype = t.impl.dl.dtype
+    cdef int row = find_type(dtype)
+    cdef Kind kind = type_table[row].kind
+    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    above, below = first * steps + i * (last - first), steps
+    above, below = (above, below << places) if places >= 0 else (above << -places, below)
+    if kind == SIGNED or kind == UNSIGNED:
+        number = abs(above) // below
+    else:
+        number = _quotient(abs(above), below, row == type_float64 or row == type_complex128)
+    number = -number if above < 0 else number
+    if there:
+        place.ndim, place.offset, place.shape[0], place.strides[0] = 1, i, 1, 1
+        return assign_scalar(view_of(t, &place), number, func)
+    if kind == SIGNED or kind == UNSIGNED:
+        value.kind, value.u = kind, number & _LOW
+        value.i = <int64_t>value.u
+    else:
+        value.kind, value.re = REAL, number
+    if kind == COMPLEX:
+        dtype.code, dtype.bits = kDLFloat, dtype.bits // 2
+        i = 2 * i + part
+    store_scalar(t.impl.dl.data, i, dtype, padded, value, TRUNCATE, False)
+    return 0
+
+
+cdef double _quotient(object above, object below, bint nearest) except? -1:
+    """A quotient as the nearest double; else as one that rounds to fewer digits as the quotient itself would."""
+    cdef double result = above / below
+    cdef int exponent
+    up, down = result.as_integer_ratio()
+    if nearest or up * below == above * down:
+        return result
+    if up * below > above * down:
+        result = nextafter(result, 0.0)
+    if int(frexp(result, &exponent) * 2.0**53) % 2 == 0:
+        result = nextafter(result, INFINITY)
+    return result
 
 
 def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
@@ -509,56 +636,66 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         dtype = DTYPES[f"complex{2 * _default_real().bits}"] if imaginary else _default_real()
     else:
         dtype = as_dtype(dtype, "linspace")
-    result = empty_for("linspace", num, dtype)
+    there = device is not None and _are_ramps_made_there(read_dtype(dtype, "linspace"))
+    result = empty_for("linspace", num, dtype, device if there else None)
     if num == 0:
-        return move_for("linspace", result, device)
+        return move_for("linspace", result, None if there else device)
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     steps = max(num - 1, 1) if endpoint else num
     finite = all([_is_finite(part) for end in (start, stop) for part in _parts(end)])
     if finite and not imaginary and (not endpoint or min(start, stop) < 0) and dtype.name.startswith(("int", "uint")):
         # Truncation rounds up what is negative; and `stop`, where it is not the last number, may be out of range.
-        _write_floors(result, _exact(start), _exact(stop), num, steps)
-        return move_for("linspace", result, device)
+        _write_floors(result, _exact(start), _exact(stop), num, steps, there)
+        return move_for("linspace", result, None if there else device)
     first = last = full_for("linspace", (), start, dtype)
     if num > 1 or imaginary:
         last = full_for("linspace", (), stop, dtype)
-    _write_line(result, start, stop, steps, finite)
-    if dtype.bits >= 8:  # the sign of 0, and what is not finite
+    _write_line(result, start, stop, steps, finite, there)
+    if there:  # where they are numbers, all but -0.0 are right
+        if not finite or _has_minus_zero(start):
+            result[:1].fill(start)
+        if endpoint and num > 1 and (not finite or _has_minus_zero(stop)):
+            result[-1:].fill(stop)
+    elif dtype.bits >= 8:  # the sign of 0, and what is not finite
         result[:1] = first
         if endpoint and num > 1:
             result[-1:] = last
-    return move_for("linspace", result, device)
+    return move_for("linspace", result, None if there else device)
 
 
-def _write_line(result, start, stop, steps, finite):
+def _write_line(result, start, stop, steps, finite, there):
     """Write ``start + i * (stop - start) / steps`` to a new tensor."""
     if not finite:
         # The values between have some part of both ends: they are infinite or NaN.
         result.fill(start + stop)
     elif result.dtype.name.startswith("complex"):
-        write_spaced(result, _parts(start), _parts(stop), steps, "linspace")
+        _write_spaced(result, _parts(start), _parts(stop), steps, there, "linspace")
     else:
-        write_spaced(result, start, stop, steps, "linspace")
+        _write_spaced(result, start, stop, steps, there, "linspace")
 
 
-def _write_floors(result, start, stop, num, steps):
+def _write_floors(result, start, stop, num, steps, there):
     """Write the numbers of `_write_line` rounded down to a new tensor of integers; `start` and `stop` are fractions."""
     for at in (0, num - 1):
         full_for("linspace", (), (start + (stop - start) * at / steps) // 1, result.dtype)
     least = min(start, stop) // 1
     if least >= 0:
-        write_spaced(result, start, stop, steps, "linspace")
+        _write_spaced(result, start, stop, steps, there, "linspace")
         return
     # Truncation rounds down what is not negative; the sum wraps.
     numbers = result if result.dtype.bits >= 8 else empty_for("linspace", num, DTYPES["int8"])
-    write_spaced(numbers, start - least, stop - least, steps, "linspace")
-    numbers += full_for("linspace", (), least, numbers.dtype)
+    _write_spaced(numbers, start - least, stop - least, steps, there, "linspace")
+    numbers += full_for("linspace", (), least, numbers.dtype, numbers.device)
     if numbers is not result:
         result[...] = numbers
 
 
 def _parts(number):
     return (number.real, number.imag) if isinstance(number, complex) else (number, 0)
+
+
+def _has_minus_zero(number):
+    return any([part == 0 and copysign(1, part) < 0 for part in _parts(number)])
 
 
 def eye(n_rows, n_cols=None, /, k=0, dtype=None, *, device=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .._core.errors cimport raise_status
 from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, Block, CastOptions, Fault, Real, Scalar, Status
@@ -76,6 +76,14 @@ cdef extern from "native/ops/random/steps.h" namespace "dlt" nogil:
         double step_re
         double im
         double step_im
+    cppclass Ramp:
+        int64_t first_high
+        int64_t step_high
+        uint64_t first_low
+        uint64_t step_low
+        uint64_t rest
+        uint64_t steps
+        int32_t fraction
 
 cdef extern from "native/cuda/linalg/fft.h" namespace "dlt::cuda" nogil:
     cppclass FourierCall:
@@ -98,6 +106,8 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
     cppclass Draw:
         pass
     cppclass QuantizeCall:
+        pass
+    cppclass Shuffle:
         pass
     cppclass EngineOperand:
         const DLTensor* tensor
@@ -152,6 +162,8 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
         Status (*dequantize)(const EngineOperand&, const EngineOperand*, const EngineOperand*, int,
                              const EngineOperand&, const LaunchContext&) noexcept
         Status (*steps)(const Steps&, const EngineOperand&, const LaunchContext&) noexcept
+        Status (*ramp)(const Ramp&, int, const EngineOperand&, const LaunchContext&) noexcept
+        Status (*shuffle)(const Shuffle&, const EngineOperand&, const LaunchContext&) noexcept
     const EngineTable cpu_engine
 
 cdef extern from "Python.h" nogil:

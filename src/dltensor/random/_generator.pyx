@@ -14,11 +14,11 @@ from .._core.signals cimport check_signals
 from .._core.allocation cimport check_writable
 from .._core.shapes cimport read_shape
 from .._core.tensor cimport Tensor, assign, new_empty
-from .._core.types cimport DLDevice, kDLCPU, read_device, read_dtype
-from .._ops.engine cimport Draw  # no-cython-lint: the base of DrawOptions
+from .._core.types cimport DLDevice, device_of, kDLCPU, read_device, read_dtype
+from .._ops.engine cimport Draw, Shuffle  # no-cython-lint: the bases of DrawOptions and ShuffleOptions
 from .._ops.arguments cimport read_owned
 from .._ops.engine cimport (Distribution, EngineOperand, EngineTable, LaunchContext, PyThreadState, check_device,
-                            engine_at, finish, release_gil, take_gil)
+                            computing_device, engine_at, finish, release_gil, take_gil)
 
 from itertools import islice
 from math import frexp
@@ -30,7 +30,7 @@ from .._core.convert import asarray, empty, empty_for
 from .._core.foreign_text import quoted
 from .._core.default_dtype import default_dtype, get_default_dtype
 from .._core.types import DTYPES, DeviceError, as_device, as_dtype
-from .._core.views import on_host
+from .._core.views import move_for, on_host
 from .._ops.casting import where
 from .._ops.take import take
 from .._ops.engine import check_computes
@@ -78,6 +78,14 @@ cdef extern from "native/ops/random/draws.h" namespace "dlt" nogil:
         uint64_t reject
         const EngineOperand* parameters
 
+cdef extern from "native/ops/random/shuffles.h" namespace "dlt" nogil:
+    cppclass ShuffleOptions "dlt::Shuffle"(Shuffle):
+        Sequence sequence
+        uint64_t position
+        int64_t n
+        int64_t count
+        bint from_end
+
 cdef extern from "native/cpu/random/random.h" namespace "dlt" nogil:
     bint draws(Distribution, int)
     uint64_t words_per_value(Distribution, int, uint64_t)
@@ -96,8 +104,6 @@ cdef extern from "native/cpu/random/random.h" namespace "dlt" nogil:
         SampleParameter parameters[2]
     const SampleRow* sample_rows
     void philox_block(uint32_t*, const uint32_t*, const uint32_t*)
-    void permute(const Sequence&, uint64_t, int64_t, int64_t*)
-    bint choose_distinct(const Sequence&, uint64_t, int64_t, int64_t, int64_t*)
     void choose_weighted(const double*, int64_t, const double*, int64_t, int64_t*)
     bint smallest(const double*, int64_t, int64_t, int64_t*)
 
@@ -230,8 +236,7 @@ cdef class Generator:
     which begin at a multiple of four. So two calls of 5 values give the values of one call of 10.
     A sequence has 2^56 words. Threads may share a generator: each call takes its words at once, then computes.
 
-    Choices and permutations are computed on the host. float16 and bfloat16 values of `normal` and `exponential` are
-    rounded from float32.
+    float16 and bfloat16 values of `normal` and `exponential` are rounded from float32.
 
     Examples
     --------
@@ -1079,44 +1084,34 @@ cdef class Generator:
             rename(error, "permuted")
             raise
 
-    cdef Tensor _permutation(self, int64_t n, str func):
-        """The integers below n in random order."""
-        cdef Tensor result = empty(n, dtype="int64")
-        cdef Sequence sequence
-        cdef int64_t* data = <int64_t*>result.impl.dl.data
-        cdef LaunchContext host
+    cdef Tensor _order(self, int64_t n, int64_t count, bint from_end, object device, str func):
+        """The integers below n in random order; `from_end`, the last `count` of them, the last one first."""
+        cdef Tensor result = empty_for(func, count, DTYPES["int64"], device)
+        cdef ShuffleOptions how
+        cdef LaunchContext launch
+        cdef EngineOperand out
+        cdef const EngineTable* engine = engine_at(result.impl.dl.device, &launch, func)
         cdef PyThreadState* state
-        cdef uint64_t start = self._reserve(max(0, n - 1), 2 if n >> 32 else 1, func)
-        sequence.key, sequence.stream = self._key, self._stream
-        state = release_gil(host, 64 * n)
-        permute(sequence, start, n, data)
-        take_gil(state)
+        cdef Status status
+        how.position = self._reserve(max(0, min(count, n - 1)), 2 if n >> 32 else 1, func)
+        how.sequence.key, how.sequence.stream = self._key, self._stream
+        how.n, how.count, how.from_end = n, count, from_end
+        read_owned(result, &out)
+        state = release_gil(launch, 64 * count)
+        status = engine.shuffle(how, out, launch)
+        finish(state, status, launch, func)
         return result
 
-    cdef Tensor _distinct(self, int64_t n, int64_t count, str func):
-        """The first `count` of the integers below n in random order."""
-        cdef Tensor indices = empty(count, dtype="int64")
-        cdef Sequence sequence
-        cdef int64_t* data = <int64_t*>indices.impl.dl.data
-        cdef LaunchContext host
-        cdef PyThreadState* state
-        cdef bint done
-        cdef uint64_t start = self._reserve(min(count, n - 1), 2 if n >> 32 else 1, func)
-        sequence.key, sequence.stream = self._key, self._stream
-        state = release_gil(host, 64 * count)
-        done = choose_distinct(sequence, start, n, count, data)
-        take_gil(state)
-        if not done:
-            raise MemoryError(f"{func}: no memory for {count} of {n} indices")
-        return indices
-
-    def permutation(self, x, /):
+    def permutation(self, x, /, *, device=None):
         """Return integers, or the entries of a tensor along its first axis, in random order.
 
         Parameters
         ----------
         x : int, array_like or nested sequence of numbers
             Number of integers that begin at 0, or a tensor with at least one dimension.
+        device : device_like, optional
+            Device of the result; by default that of a tensor, and the host for integers. The order is the same on every
+            device.
 
         Returns
         -------
@@ -1127,6 +1122,8 @@ cdef class Generator:
         ------
         ValueError
             `x` is negative, or has no dimension.
+        DeviceError
+            There is no such device.
 
         {See Also: shuffle}
 
@@ -1136,9 +1133,11 @@ cdef class Generator:
         [0, 1, 2, 3]
         """
         if hasattr(type(x), "__index__") and not hasattr(type(x), "shape"):
-            return self._permutation(_count(x, "permutation"), "permutation")
+            n = _count(x, "permutation")
+            return self._order(n, n, False, device, "permutation")
         x = _entries(asarray(x), "permutation")
-        return take(x, self._permutation(x.shape[0], "permutation"), axis=0)
+        chosen = take(x, self._order(x.shape[0], x.shape[0], False, _device_of(x), "permutation"), axis=0)
+        return move_for("permutation", chosen, device)
 
     def shuffle(self, x, /):
         """Reorder the entries of a tensor along its first axis at random, in place.
@@ -1169,7 +1168,8 @@ cdef class Generator:
         cdef Tensor target = _writable(x, "x", "shuffle")
         _entries(target, "shuffle")
         check_computes(target, "shuffle")
-        assign(target, take(target, self._permutation(target.impl.dl.shape[0], "shuffle"), axis=0), "shuffle")
+        n = target.impl.dl.shape[0]
+        assign(target, take(target, self._order(n, n, False, _device_of(target), "shuffle"), axis=0), "shuffle")
 
     def choice(self, x, /, shape=(), *, size=None, replace=True, p=None):
         """Draw from integers, or from the entries of a tensor along its first axis.
@@ -1231,7 +1231,9 @@ cdef class Generator:
         if count == 0:
             chosen = result if weights is None else result.to(weights.device)
         elif weights is None:
-            chosen = (self.integers(n, shape=result.shape) if replace else self._distinct(n, count, "choice"))
+            device = None if entries is None else _device_of(entries)
+            chosen = (self.integers(n, shape=result.shape, device=device) if replace
+                      else self._order(n, count, True, device, "choice"))
         else:
             chosen = self._weighted(weights, count, replace)
         chosen = chosen.reshape(result.shape)
@@ -1527,6 +1529,11 @@ def _entries(x, func):
         raise ValueError(f"{func}: expected a tensor with at least one dimension, got shape (); give an int for "
                          f"integers")
     return x
+
+
+cdef object _device_of(Tensor t):
+    """Where to compute for a tensor."""
+    return device_of(computing_device(t.impl.dl.device))
 
 
 def _weights(p, n):

@@ -3,11 +3,9 @@
 // do not accumulate; floats of 16 bits and more are rounded from there in blocks.
 #include "native/cpu/random/arange.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "native/ops/reduce/exact_sums.h"
-#include "native/ops/integers.h"
+#include "native/ops/random/ramps.h"
 #include "native/ops/random/steps.h"
 #include "native/cpu/runtime/dtype.h"
 #include "native/cpu/copy/scalar.h"
@@ -23,95 +21,15 @@ using exact_sums::power_of_two;
 __extension__ typedef __int128 wide_int;
 __extension__ typedef unsigned __int128 wide_uint;
 
-// ldexp() of 0 or of a value from 2^63 on: the product with a normal power of two is then exact, or infinite.
-double scaled(double value, int exponent) {
-  return exponent >= -1022 && exponent <= 1023 ? value * power_of_two(exponent) : ldexp(value, exponent);
-}
+wide_int as_integer(ramps::Wide a) { return wide_int(wide_uint(a.high) << 64 | a.low); }
 
-// The current number: exactly `floor`, or between `floor` and `floor` + 1 where `more` is true.
-struct At {
-  wide_int floor;
-  bool more;
-  int fraction;
-
-  // Toward 0.
-  wide_int whole() const {
-    // A shift by the width of the type would not be one.
-    const wide_int down = fraction > 126 ? (floor < 0 ? -1 : 0) : floor >> fraction;
-    const bool choose_tiles = more || (fraction > 126 ? floor != 0 : (down << fraction) != floor);
-    return down + (down < 0 && choose_tiles);
-  }
-
-  // The leading 64 bits times 2^exponent; the last bit is a sticky bit: set if any dropped bit is set.
-  uint64_t leading(bool* negative, int* exponent) const {
-    *negative = floor < 0;
-    // The complement of a negative number is its magnitude less 1, which is its floor where there is more.
-    const wide_uint size = *negative ? (more ? ~wide_uint(floor) : -wide_uint(floor)) : wide_uint(floor);
-    const uint64_t high = uint64_t(size >> 64), low = uint64_t(size);
-    *exponent = -fraction;
-    if (size == 0) return 0;
-    if (high == 0) {
-      const int left = __builtin_clzll(low);
-      *exponent -= left;
-      return low << left | uint64_t(more);
-    }
-    const int right = 64 - __builtin_clzll(high);
-    *exponent += right;
-    const bool below = right == 64 ? low != 0 : (low << (64 - right)) != 0;
-    return uint64_t(size >> right) | uint64_t(below || more);
-  }
-
-  double nearest() const {
-    bool negative;
-    int exponent;
-    const uint64_t bits = leading(&negative, &exponent);
-    const double size = scaled(double(bits), exponent);
-    return negative ? -size : size;
-  }
-
-  // The nearest T.
-  template <class T>
-  T rounded() const {
-    if constexpr (sizeof(T) == 8) return nearest();
-    else return dlt::from<T>(odd());
-  }
-
-  // A double that rounds to fewer digits exactly as the number itself does (round to odd).
-  double odd() const {
-    bool negative;
-    int exponent;
-    const uint64_t bits = leading(&negative, &exponent);
-    const double size = scaled(to_odd(bits), exponent);
-    return negative ? -size : size;
-  }
-};
-
-wide_int step_of(const Ramp& r) { return wide_int(wide_uint(r.step_high) << 64 | r.step_low); }
-
-// The running sum of a ramp: number i is (floor + over / steps) / 2^fraction.
-struct Place {
-  wide_int floor;
-  uint64_t over;
-};
-
-Place place(const Ramp& r, int64_t i) {
-  const wide_uint first = wide_uint(r.first_high) << 64 | r.first_low;
-  const wide_uint parts = wide_uint(i) * r.rest, carry = parts / r.steps;
-  return {wide_int(first + wide_uint(i) * wide_uint(step_of(r)) + carry), uint64_t(parts - carry * r.steps)};
-}
-
+// Calls store(i, number) of a ramp.
 template <class STORE>
 void run(const Ramp& r, int64_t from, int64_t to, STORE store) {
-  Place at = place(r, from);
-  const wide_int step = step_of(r);
+  ramps::Place place = ramps::place(r, uint64_t(from));
   for (int64_t i = from; i < to; ++i) {
-    store(i, At{at.floor, at.over != 0, r.fraction});
-    at.floor += step;
-    at.over += r.rest;
-    if (at.over >= r.steps) {
-      at.over -= r.steps;
-      ++at.floor;
-    }
+    store(i, place.at(r));
+    place.advance(r);
   }
 }
 
@@ -230,9 +148,10 @@ constexpr int spare_bits = 43;  // a double has so many below the units of a low
 
 // False where the unit is so close to the ends of float64's range that products with it might not be exact.
 bool as_line(const Ramp& r, int64_t from, int count, bool is_double, Line* line) {
-  const Place start = place(r, from);
-  const wide_int step = step_of(r), end = start.floor + (count - 1) * step;
-  const int length = bit_length(wide_uint(start.floor ^ start.floor >> 127) | wide_uint(end ^ end >> 127));
+  const ramps::Place start = ramps::place(r, uint64_t(from));
+  const wide_int first = as_integer(start.floor), step = as_integer({uint64_t(r.step_high), r.step_low});
+  const wide_int end = first + (count - 1) * step;
+  const int length = bit_length(wide_uint(first ^ first >> 127) | wide_uint(end ^ end >> 127));
   // The last number is above `end` by less than `block`, the carries of the remainder: at most one bit more.
   const int low_bits = length > 50 ? length - 50 : 0;
   const int exponent = low_bits - r.fraction;
@@ -240,12 +159,12 @@ bool as_line(const Ramp& r, int64_t from, int count, bool is_double, Line* line)
   const wide_uint mask = (wide_uint(1) << low_bits) - 1;
   const double unit = power_of_two(exponent), down = power_of_two(-low_bits);
   line->unit = unit;
-  line->upper = double(int64_t(start.floor >> low_bits)) * unit;
+  line->upper = double(int64_t(first >> low_bits)) * unit;
   line->upper_step = double(int64_t(step >> low_bits)) * unit;
-  line->lower = (double(wide_uint(start.floor) & mask) + double(start.over) / double(r.steps)) * down * unit;
+  line->lower = (double(wide_uint(first) & mask) + double(start.over) / double(r.steps)) * down * unit;
   line->lower_step = (double(wide_uint(step) & mask) + double(r.rest) / double(r.steps)) * down * unit;
   const wide_uint must_be_zero = is_double ? mask >> spare_bits : mask;
-  line->exact = r.rest == 0 && ((wide_uint(start.floor) | wide_uint(step)) & must_be_zero) == 0;
+  line->exact = r.rest == 0 && ((wide_uint(first) | wide_uint(step)) & must_be_zero) == 0;
   return true;
 }
 
@@ -262,7 +181,7 @@ void store_block(const RampJob& job, int64_t from, int count) {
   constexpr bool is_double = sizeof(T) == 8;
   Line line;
   if (count < 16 || !as_line(job.ramp, from, count, is_double, &line))
-    return run(job.ramp, from, from + count, [&](int64_t i, At x) { store(i, x.rounded<T>()); });
+    return run(job.ramp, from, from + count, [&](int64_t i, ramps::At x) { store(i, x.as<T>()); });
   T low[block], high[block];
   const auto fill = [&](T* to, double doubt) {
     if constexpr (is_double) {
@@ -281,8 +200,8 @@ void store_block(const RampJob& job, int64_t from, int count) {
     int begin = 0, end = count;
     while (!differ(begin)) ++begin;
     while (!differ(end - 1)) --end;
-    run(job.ramp, from + begin, from + end, [&](int64_t i, At x) {
-      if (differ(int(i - from))) low[i - from] = x.rounded<T>();
+    run(job.ramp, from + begin, from + end, [&](int64_t i, ramps::At x) {
+      if (differ(int(i - from))) low[i - from] = x.as<T>();
     });
   }
   if (job.every == 1) {
@@ -299,7 +218,7 @@ void store_blocks(const RampJob& job, int64_t from, int64_t to) {
 
 template <class T>
 void store_wholes(const RampJob& job, int64_t from, int64_t to) {
-  run(job.ramp, from, to, [&](int64_t i, At x) { store_tile(job.base, job.at + i * job.every, T(x.whole())); });
+  run(job.ramp, from, to, [&](int64_t i, ramps::At x) { store_tile(job.base, job.at + i * job.every, x.as<T>()); });
 }
 
 void store_ramp(const RampJob& job, int64_t from, int64_t to) {
@@ -323,12 +242,12 @@ void store_ramp(const RampJob& job, int64_t from, int64_t to) {
     default: break;
   }
   if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) {
-    run(job.ramp, from, to, [&](int64_t i, At x) {
+    run(job.ramp, from, to, [&](int64_t i, ramps::At x) {
       const auto whole = int64_t(x.whole());
       store(i, {kind, whole, uint64_t(whole), 0, 0});
     });
   } else {
-    run(job.ramp, from, to, [&](int64_t i, At x) { store(i, {Kind::real, 0, 0, x.odd(), 0}); });
+    run(job.ramp, from, to, [&](int64_t i, ramps::At x) { store(i, {Kind::real, 0, 0, x.odd(), 0}); });
   }
 }
 
@@ -349,11 +268,15 @@ Status cpu::fill_steps(const Steps& steps, const EngineOperand& out, const Launc
   return success;
 }
 
-bool fill_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {
-  const RampJob job{static_cast<char*>(base), at, every, count, dtype, find_type(dtype), padded, ramp};
-  if (job.type < 0 || type_table[job.type].kind == Kind::complex) return false;
-  in_chunks(job, store_ramp);
-  return true;
+Status cpu::fill_ramp(const Ramp& ramp, int part, const EngineOperand& out, const LaunchContext&) noexcept {
+  const DLTensor& tensor = *out.tensor;
+  DLDataType dtype = tensor.dtype;
+  const bool is_complex = type_table[find_type(dtype)].kind == Kind::complex;
+  if (is_complex) dtype = {kDLFloat, uint8_t(dtype.bits / 2), 1};
+  in_chunks(RampJob{static_cast<char*>(tensor.data) + tensor.byte_offset, part, is_complex ? 2 : 1,
+                    numel(tensor.ndim, tensor.shape), dtype, find_type(dtype), out.padded, ramp},
+            store_ramp);
+  return success;
 }
 
 }  // namespace dlt

@@ -13,6 +13,7 @@
 #include "native/cpu/runtime/features.h"
 #include "native/cpu/runtime/sizes.h"
 #include "native/cpu/runtime/thread_pool.h"
+#include "native/ops/random/shuffles.h"
 
 namespace dlt {
 namespace {
@@ -103,24 +104,18 @@ void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) n
 
 namespace {
 
-// Swaps of a permutation of 0 ... n - 1 from the end: swap(last, other) with other <= last for last = n - 1, n - 2, ...
+// Calls swap(last, other) for the first `steps` exchanges.
 template <class Swap>
-void each_swap(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t steps, Swap swap) {
-  const uint64_t words = n >> 32 ? 2 : 1;
+void each_swap(const Shuffle& all, int64_t steps, Swap swap) {
   constexpr int64_t part = 1024;
-  const Draw all{sequence, 0, 0, 0, 0, words == 2 ? 0 : uint64_t(1) << 32, 0};
+  const uint64_t words = shuffles::words_of(all.n);
+  const Draw whole{all.sequence, 0, 0, 0, 0, words == 2 ? 0 : uint64_t(1) << 32, 0};
   uint64_t bits[part];
   for (int64_t first = 0; first < steps; first += part) {
     const int64_t count = smaller(part, steps - first);
-    const uint64_t start = position + uint64_t(first) * words;
-    draw(draw_integers, type_uint64, all, start, count, bits);
-    for (int64_t k = 0; k < count; ++k) {
-      const uint64_t left = uint64_t(n - first - k), at = start + uint64_t(k) * words;
-      const uint64_t other = words == 2 ? philox::below64(sequence, at, bits[k], left, -left % left)
-                                        : philox::below32(sequence, at, uint32_t(bits[k]), uint32_t(left),
-                                                          uint32_t(-uint32_t(left)) % uint32_t(left));
-      swap(int64_t(left) - 1, int64_t(other));
-    }
+    draw(draw_integers, type_uint64, whole, all.position + uint64_t(first) * words, count, bits);
+    for (int64_t k = 0; k < count; ++k)
+      swap(all.n - 1 - first - k, int64_t(shuffles::partner(all, uint64_t(first + k), bits[k])));
   }
 }
 
@@ -155,28 +150,33 @@ class Written {
 
 }  // namespace
 
-void permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept {
-  std::iota(out, out + n, int64_t(0));
-  each_swap(sequence, position, n, n - 1, [out](int64_t last, int64_t other) { std::swap(out[last], out[other]); });
-}
-
-bool choose_distinct(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t count, int64_t* out) noexcept {
+Status cpu::shuffle(const Shuffle& shuffle, const EngineOperand& to, const LaunchContext&) noexcept {
+  const int64_t n = shuffle.n, count = shuffle.count;
+  auto* out = reinterpret_cast<int64_t*>(static_cast<char*>(to.tensor->data) + to.tensor->byte_offset);
+  if (!shuffle.from_end) {
+    std::iota(out, out + n, int64_t(0));
+    each_swap(shuffle, n - 1, [out](int64_t last, int64_t other) { std::swap(out[last], out[other]); });
+    return success;
+  }
+  const auto no_memory = [&] {
+    return fail(Fault::memory, "no memory for %lld of %lld indices", static_cast<long long>(count), static_cast<long long>(n));
+  };
   if (count > n / 8) {
     const std::unique_ptr<int64_t[]> all(new (std::nothrow) int64_t[size_t(n)]);
-    if (!all) return false;
+    if (!all) return no_memory();
     std::iota(all.get(), all.get() + n, int64_t(0));
-    each_swap(sequence, position, n, smaller(count, n - 1),
+    each_swap(shuffle, smaller(count, n - 1),
               [&](int64_t last, int64_t other) { std::swap(all[size_t(last)], all[size_t(other)]); });
     std::reverse_copy(all.get() + n - count, all.get() + n, out);
-    return true;
+    return success;
   }
-  Written all;
-  if (!all.make(count)) return false;
-  each_swap(sequence, position, n, count, [&](int64_t last, int64_t other) {
+  Written all;  // few of many need no memory for all of them
+  if (!all.make(count)) return no_memory();
+  each_swap(shuffle, count, [&](int64_t last, int64_t other) {
     *out++ = all.at(other);
     all.set(other, all.at(last));
   });
-  return true;
+  return success;
 }
 
 void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept {

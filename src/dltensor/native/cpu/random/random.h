@@ -10,10 +10,6 @@
 
 namespace dlt {
 
-namespace philox {
-struct Sequence;
-}
-
 // Returns whether the distribution has values of that dtype, a row of dtypes.h.
 DLT_API bool draws(Distribution distribution, int type) noexcept;
 // Words that one value takes: 2 of float64, and of integers among more than 2^32; else 1; of rows.h a block or several. `count` is
@@ -40,22 +36,14 @@ DLT_API extern const SampleRow sample_rows[];
 // so that neither threads nor calls can be seen in the values. A position is even where values take two words, and that of a block
 // where they take more. A value of multinomial is a row of `out`.
 DLT_API void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept;
-namespace cpu {  // the slot
+namespace cpu {  // the slots
 Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
             const EngineOperand& out, const LaunchContext& launch) noexcept;
-}
+Status shuffle(const Shuffle& shuffle, const EngineOperand& out, const LaunchContext& launch) noexcept;
+}  // namespace cpu
 
 // The words of one counter and key.
 DLT_API void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept;
-
-// A permutation of 0 ... n - 1 (Fisher and Yates from the end): step i takes the word at position + i, or the two from
-// position + 2 i where n is 2^32 or more.
-DLT_API void permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept;
-
-// The first `count` of 0 ... n - 1 in random order, by as many steps, with the words that permute() takes for them. False: out
-// of memory. Few of many need no memory for all of them.
-DLT_API bool choose_distinct(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t count,
-                             int64_t* out) noexcept;
 
 // out[i] = the first index whose running sum is above part[i] * last, of n increasing sums.
 DLT_API void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept;

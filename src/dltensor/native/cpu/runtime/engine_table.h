@@ -27,6 +27,8 @@ enum class Scan : int32_t;
 enum Distribution : int;
 struct Draw;
 struct QuantizeCall;
+struct Ramp;
+struct Shuffle;
 struct Steps;
 namespace cuda {
 struct Stream;
@@ -141,6 +143,11 @@ struct EngineTable {
   // Number i to element i of `out`, in C order; see native/ops/random/steps.h. On devices integers become integers, float32 or
   // float64, and real numbers float32 or float64; on the CPU all become all, truncated where they must be.
   Status (*steps)(const Steps& steps, const EngineOperand& out, const LaunchContext& launch) noexcept;
+  // Number i of a ramp to element i of `out`, in C order, or to its real part (`part` 0) or imaginary part (1); see
+  // native/ops/random/steps.h. On devices to integers of 8 bits and more, float16, bfloat16, float32 and float64; on the CPU to all.
+  Status (*ramp)(const Ramp& ramp, int part, const EngineOperand& out, const LaunchContext& launch) noexcept;
+  // The integers below n in random order, or the first `count` of them; see Shuffle.
+  Status (*shuffle)(const Shuffle& shuffle, const EngineOperand& out, const LaunchContext& launch) noexcept;
 };
 DLT_API extern const EngineTable cpu_engine;
 

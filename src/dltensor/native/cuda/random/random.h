@@ -13,5 +13,10 @@ DLT_API Status draw(Distribution distribution, int type, int words, const Draw& 
 
 // Numbers at equal steps to a tensor in C order: integers, or real numbers as float32 or float64.
 DLT_API Status fill_steps(const Steps& steps, const Operand& out, const LaunchContext& context) noexcept;
+// Numbers of a ramp to a tensor in C order: integers of whole bytes, float16, bfloat16, float32 or float64.
+DLT_API Status fill_ramp(const Ramp& ramp, int part, const Operand& out, const LaunchContext& context) noexcept;
+
+// The integers below n in random order, or the first of them, as int64 in C order.
+DLT_API Status shuffle(const Shuffle& shuffle, const Operand& out, const LaunchContext& context) noexcept;
 
 }  // namespace dlt::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers at equal steps from a first one, on the CPU and on CUDA devices.
+// Numbers at equal steps from a first one, on the CPU and on CUDA devices; those of a ramp are computed in ramps.h.
 #pragma once
 #include "native/ops/arithmetic.h"
 
@@ -12,6 +12,15 @@ struct Steps {
   StepForm form;
   uint64_t first, step;
   double re, step_re, im, step_im;
+};
+
+// Number i is (first + i * step + i * rest / steps) / 2^fraction, where first and step are integers of 128 bits in two
+// halves, 0 <= rest < steps, and neither the numbers nor the step reach 2^126.
+struct Ramp {
+  int64_t first_high, step_high;
+  uint64_t first_low, step_low;
+  uint64_t rest, steps;  // steps is below 2^63
+  int32_t fraction;
 };
 
 namespace steps {
@@ -36,4 +45,24 @@ DLT_FN T value(const Steps& s, uint64_t i) {
 }
 
 }  // namespace steps
+
+namespace ramps {
+
+// A ramp in float64, for round_quickly(): `first` and `step` as two numbers each. A number computed of both lies within `fine` of
+// the exact one, and a number computed of the higher ones within `coarse`; both are 0 where everything is exact. `known`: they are
+// far from the ends of float64's range.
+struct Quick {
+  double first, first_low, step, step_low, fine, coarse;
+  bool known;
+};
+
+// Numbers to elements of contiguous memory of a device.
+struct Run {
+  void* out;
+  uint64_t count;
+  Ramp ramp;
+  Quick quick;
+};
+
+}  // namespace ramps
 }  // namespace dlt
