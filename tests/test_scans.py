@@ -32,26 +32,33 @@ def test_a_scan_gives_numpys_values(name, dtype):
                 assert np.all(first == (0 if name == "cumulative_sum" else 1))
 
 
+def joined(one, other):
+    """The sum of two numbers of two parts."""
+    total = one[0] + other[0]
+    part = total - one[0]
+    return total, one[1] + other[1] + ((one[0] - (total - part)) + (other[0] - part))
+
+
 def running_sums(a):
-    """Sums of float64 in the documented order: groups of 8 by distances 1, 2, 4; blocks of 4096."""
-    made, above, below = np.empty(a.size), 0.0, 0.0
-    for first in range(0, a.size, 4096):
+    """Sums of float64 in the documented order: groups of 8 by distances 1, 2, 4; blocks of 4096; batches of 64."""
+    made, batches, blocks = np.empty(a.size), None, None
+    for number, first in enumerate(range(0, a.size, 4096)):
         block = a[first : first + 4096]
         groups = np.full((-(-block.size // 8), 8), -0.0)
         groups.reshape(-1)[: block.size] = block
         for distance in (1, 2, 4):
             groups[:, distance:] += groups[:, :-distance].copy()
         before = np.add.accumulate(np.concatenate([[-0.0], groups[:, 7]]))
-        starts = above + (below + before) if first else before
+        ahead = joined(batches, blocks) if batches and blocks else batches or blocks
+        starts = ahead[0] + (ahead[1] + before) if ahead else before
         made[first : first + 4096] = (groups + starts[:-1, None]).reshape(-1)[: block.size]
-        total = above + before[-1] if first else before[-1]
-        part = total - above
-        below = below + (above - (total - part)) + (before[-1] - part) if first else 0.0
-        above = total
+        blocks = joined(blocks, (before[-1], 0.0)) if blocks else (before[-1], 0.0)
+        if number % 64 == 63:
+            batches, blocks = joined(batches, blocks) if batches else blocks, None
     return made
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 4095, 4096, 4097, 30000, 300000])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 4095, 4096, 4097, 30000, 262144, 300000, 800001])
 def test_sums_of_floats_follow_one_order(n):
     a = np.random.default_rng(7).standard_normal(n).astype("f4")
     made = dl.cumulative_sum(a)

@@ -97,8 +97,8 @@ def test_blocks_of_long_rows(eager_machine, shape):
     assert_same("cumulative_min", a.to("cuda"), a, axis=axis)
 
 
-def test_more_blocks_than_are_added_at_a_time(eager_machine):
-    """What lies before 512 blocks is added while what is lost in the 512 before them is."""
+def test_batches_of_blocks(eager_machine):
+    """Blocks are added up in batches of 64, by threads of their own; then the batches."""
     size = 1030 * 4096 + 5
     real = RNG.standard_normal(size) * np.exp(RNG.uniform(-20, 20, size))
     a = dl.asarray((real + 1j * np.roll(real, 77)).astype("complex64"))

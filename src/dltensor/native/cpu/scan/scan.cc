@@ -142,6 +142,11 @@ void each_row(int64_t rows, int64_t rows_per_task, const Row& row) {
 
 // ---- running sums of floats: rows apart, or the blocks of a long row
 
+// The sum of what lies before a block: see Before.
+struct Part {
+  double sum[2];
+};
+
 struct Sums {
   running_sums_t run;
   block_sums_t add_up;  // of whole blocks
@@ -149,7 +154,7 @@ struct Sums {
   const char* in;
   int64_t rows, n, out_pitch, in_pitch, width;  // pitches in bytes
   int64_t rows_per_task, blocks_per_task;
-  Before* before;  // of each block of one row; `sums` before they are added up
+  Part* before;  // of each block of one row; `sums` before they are added up
   double* sums;
 };
 
@@ -184,9 +189,9 @@ void add_blocks(const Sums& all, int64_t from, int64_t to, double* sums) {
   if (whole < to) sums[whole - from] = all.run(nullptr, all.in + whole * block * all.width, all.n - whole * block, nullptr);
 }
 
-void write_block(const Sums& all, int64_t k, Before* before) {
+double write_block(const Sums& all, int64_t k, const double* before) {
   const int64_t at = k * block * all.width;
-  before->add(all.run(all.out + at, all.in + at, smaller(block, all.n - k * block), before->get()));
+  return all.run(all.out + at, all.in + at, smaller(block, all.n - k * block), before);
 }
 
 template <bool Write>
@@ -195,7 +200,7 @@ void block_task(void* context, int64_t number) {
   const int64_t first = number * all.blocks_per_task;
   const int64_t last = smaller(first + all.blocks_per_task, ceil_divide(all.n, block));
   if (!Write) return add_blocks(all, first, last, all.sums + first);
-  for (int64_t k = first; k < last; ++k) write_block(all, k, all.before + k);
+  for (int64_t k = first; k < last; ++k) write_block(all, k, k ? all.before[k].sum : nullptr);
 }
 
 // One row whose blocks are shared among threads: a pass for their sums, and one for the results. False, with nothing done,
@@ -203,9 +208,9 @@ void block_task(void* context, int64_t number) {
 bool sum_blocks(Sums all) {
   const int64_t blocks = ceil_divide(all.n, block);
   BlockRef memory;
-  memory.block = allocate(size_t(blocks) * (sizeof(Before) + sizeof(double)));
+  memory.block = allocate(size_t(blocks) * (sizeof(Part) + sizeof(double)));
   if (memory.block == nullptr) return false;
-  all.before = static_cast<Before*>(memory.block->data);
+  all.before = static_cast<Part*>(memory.block->data);
   all.sums = reinterpret_cast<double*>(all.before + blocks);
   // Sums of blocks are added in up to 8 lanes.
   const int64_t share = ceil_divide(blocks, 4 * num_threads());
@@ -213,7 +218,7 @@ bool sum_blocks(Sums all) {
   parallel(ceil_divide(blocks, all.blocks_per_task), block_task<false>, &all);
   Before before;
   for (int64_t k = 0; k < blocks; ++k) {
-    memcpy(all.before + k, &before, sizeof before);
+    if (k) memcpy(all.before[k].sum, before.get(), sizeof(Part));
     before.add(all.sums[k]);
   }
   all.blocks_per_task = smaller(most_blocks, share);
@@ -249,7 +254,7 @@ struct TwoParts {
 
 void write_first(TwoParts& all) {
   Before before;
-  for (int64_t k; (k = all.take()) >= 0;) write_block(all.sums, k, &before);
+  for (int64_t k; (k = all.take()) >= 0;) before.add(write_block(all.sums, k, before.get()));
 }
 
 void write_rest(TwoParts& all) {
@@ -274,7 +279,7 @@ void write_rest(TwoParts& all) {
     if (end >= all.blocks) return;  // too late to be of use
     if (all.end_at(end)) split = end;
   }
-  for (int64_t k = split; k < all.blocks; ++k) write_block(all.sums, k, &before);
+  for (int64_t k = split; k < all.blocks; ++k) before.add(write_block(all.sums, k, before.get()));
 }
 
 void sum_two_parts(const Sums& row) {

@@ -179,8 +179,8 @@ template <int DIMS>
 struct Scanned {
   void* out;
   const void* in;
-  void* states;  // of every block of every row, where a row has several
-  uint64_t rows, count, blocks;
+  void* states;  // of every block of every row, where a row has several; then of every batch of blocks
+  uint64_t rows, count, blocks, batches;
   Divider<uint64_t> row_count;
   int64_t in_step, out_step;  // in elements
   uint32_t lane_bits, across;

@@ -74,6 +74,7 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   p.rows = static_cast<uint64_t>(count);
   p.count = static_cast<uint64_t>(along.size);
   p.blocks = static_cast<uint64_t>(up(along.size, scans::block));
+  p.batches = (p.blocks - 1) / scans::batch + 1;
   p.in_step = along.in;
   p.out_step = along.out;
   p.dims = dims;
@@ -101,13 +102,16 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   DLT_TRY(find(device, name, Step::totals, false, &totals));
   DLT_TRY(find(device, name, Step::prefixes, false, &prefixes));
   int64_t bytes;
-  if (__builtin_mul_overflow(count, static_cast<int64_t>(p.blocks) * state_bytes, &bytes))
+  if (__builtin_mul_overflow(count, static_cast<int64_t>(p.blocks + p.batches) * state_bytes, &bytes))
     return fail(Fault::memory, "scan: states of %lld rows exceed the address space", static_cast<long long>(count));
   Scratch states;
   DLT_TRY(states.make(static_cast<uint64_t>(bytes), *context.stream));
   p.states = states.as<void>();
   DLT_TRY(launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *context.stream, &p));
-  DLT_TRY(launch_kernel(device, prefixes, blocks(prefixes, p.rows), *context.stream, &p));
+  // A thread takes a row of one batch of floats.
+  const bool by_threads = name.op == Scan::sum && kind_bit_of(name.element) >= DLT_FLOATS && p.batches == 1;
+  const uint64_t of_rows = by_threads ? (p.rows - 1) / static_cast<uint64_t>(block_threads) + 1 : p.rows;
+  DLT_TRY(launch_kernel(device, prefixes, blocks(prefixes, of_rows), *context.stream, &p));
   return launch_kernel(device, results, blocks(results, tiles(p.blocks)), *context.stream, &p);
 }
 

@@ -13,7 +13,7 @@ inline constexpr int ahead = 8;  // what a thread that adds one by one reads at 
 inline constexpr int pitch = each + 1;  // cells of a thread in shared memory: threads of a warp meet different banks
 
 // ---- bodies. `total` is what a group of elements comes to, `carry` what lies before it in its block; both have `members`
-// words. In global memory a block has `kept` words: its total first, then what lies before it.
+// words. In global memory a block has `kept` words: its total first, then what lies before it; of float sums, in its batch.
 
 // Sums of floats and of both parts of complex numbers: by distances in a group, one group after the other in a block.
 template <class T>
@@ -262,6 +262,30 @@ DLT_FN void step_groups(const P& p, Cell<typename Body::C, R>* cells, typename B
   }
 }
 
+// Words of the batches of a row, which lie behind those of all blocks.
+template <class Body, int DIMS>
+DLT_FN typename Body::word* batch_states(const Scanned<DIMS>& p, uint64_t row) {
+  return static_cast<typename Body::word*>(p.states) + (p.rows * p.blocks + row * p.batches) * Body::kept;
+}
+
+// The sum, or the other state, of the blocks before one that is not the first of its row.
+template <class Body, int DIMS>
+DLT_FN void read_before(const Scanned<DIMS>& p, uint64_t row, uint64_t block, const typename Body::word* state,
+                        typename Body::word* before) {
+  for (int k = 0; k < Body::kept; ++k) before[k] = state[k];
+  if constexpr (Body::chained) {
+    const uint64_t batch = block / scans::batch;
+    if (batch == 0) return;
+    const double* const batches = batch_states<Body>(p, row) + batch * Body::kept;
+    for (int k = 0; k < Body::kept; k += 2) {
+      const scans::Sum sum{batches[k], batches[k + 1]}, own{before[k], before[k + 1]};
+      const scans::Sum all = block % scans::batch ? scans::joined(sum, own) : sum;
+      before[k] = all.high;
+      before[k + 1] = all.low;
+    }
+  }
+}
+
 template <class Body, class M, class R, int DIMS, bool WRITE>
 __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DIMS> p) {
   using C = typename Body::C;
@@ -284,7 +308,7 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
     word kept[Body::kept];
     const word* before = nullptr;
     if (WRITE && block > 0 && length > 0) {
-      for (int k = 0; k < Body::kept; ++k) kept[k] = state[k];
+      read_before<Body>(p, row, block, state, kept);
       before = kept;
     }
     word carry[Body::members];  // of the first lane
@@ -312,79 +336,82 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
 
 // Replaces the sum of each block of a row by the sum of the blocks before it, by the threads of a block.
 
-// Sums of floats, in the order of scans::Before. One thread adds, which is one addition for each block; what these additions lose all
-// threads compute; and a thread of another warp adds that up, of the blocks before, meanwhile.
+// Sums of floats, in the order of scans::Before: each thread adds up batches of blocks, and leaves in place of the sum of a block
+// the sum of those before it in its batch.
 template <class Body>
-DLT_FN void prefixes_chained(double* states, uint64_t blocks) {
+DLT_FN void chain_batch(double* states, uint64_t first, uint64_t end, uint64_t blocks, scans::Sum* total) {
   constexpr int parts = Body::members, kept = Body::kept;
-  constexpr unsigned chunk = 512;
-  __shared__ double rest[2][parts][chunk], high[2][parts][chunk];  // `rest`: totals, then what is lost, then the sum of that
-  __shared__ bool beyond[2][parts][chunk];  // the range of float64
-  const uint64_t count = blocks - 1, chunks = (count + chunk - 1) / chunk;  // the first block has nothing before it
-  const auto whole = [](unsigned n) { return (n + ahead - 1) / ahead * ahead; };
-  const unsigned part = threadIdx.x / 32 % 2;
-  const bool adds = threadIdx.x < 32 * parts && threadIdx.x % 32 == 0;
-  const bool adds_rest = threadIdx.x >= 64 && threadIdx.x < 64 + 32 * parts && threadIdx.x % 32 == 0;
-  double sum = adds ? states[part] : 0.0;
-  unsigned before = 0;  // how many the chunk before has
+  scans::Chain chain[parts];
 #pragma unroll 1
-  for (uint64_t k = 0; k <= chunks; ++k) {
-    const unsigned now = unsigned(k % 2), last = 1 - now;
-    const uint64_t first = k * chunk;
-    const unsigned here = k == chunks ? 0 : count - first < chunk ? unsigned(count - first) : chunk;
-    for (int m = 0; m < parts; ++m)
-#pragma unroll 1
-      for (unsigned i = threadIdx.x; i < whole(here); i += threads)
-        rest[now][m][i] = first + i + 1 < count ? states[(first + i + 1) * kept + m] : 0.0;
-    __syncthreads();
-    if (adds) {
-#pragma unroll 1
-      for (unsigned i = 0; i < here; i += ahead) {
-        double loaded[ahead];
+  for (uint64_t k = first; k < end; k += ahead) {
+    double loaded[ahead * parts];
 #pragma unroll
-        for (int u = 0; u < ahead; ++u) loaded[u] = rest[now][part][i + u];
+    for (int u = 0; u < ahead; ++u)
+      for (int m = 0; m < parts; ++m)  // the sum of the last block is not known, nor needed
+        loaded[u * parts + m] = k + u < end && k + u + 1 < blocks ? states[(k + u) * kept + m] : 0.0;
 #pragma unroll
-        for (int u = 0; u < ahead; ++u) {
-          high[now][part][i + u] = sum;
-          sum += loaded[u];
-        }
+    for (int u = 0; u < ahead; ++u) {
+      if (k + u >= end) break;
+      for (int m = 0; m < parts; ++m) {
+        double* const to = states + (k + u) * kept + 2 * m;
+        to[0] = chain[m].sum.high;
+        to[1] = chain[m].sum.low;
+        chain[m].add({loaded[u * parts + m], 0});
       }
     }
-    if (adds_rest) {
-#pragma unroll 1
-      for (unsigned i = 0; i < before; i += ahead) {
-        double loaded[ahead];
-        bool none[ahead];
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) {
-          loaded[u] = rest[last][part][i + u];
-          none[u] = beyond[last][part][i + u];
-        }
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) {
-          rest[last][part][i + u] = sum;
-          sum = none[u] ? 0.0 : sum + loaded[u];
-        }
-      }
-    }
-    __syncthreads();
-    for (int m = 0; m < parts; ++m) {
-#pragma unroll 1
-      for (unsigned i = threadIdx.x; i < before; i += threads) {
-        double* const to = states + (first - chunk + i + 1) * kept + 2 * m;
-        to[0] = high[last][m][i];
-        to[1] = rest[last][m][i];
-      }
-#pragma unroll 1
-      for (unsigned i = threadIdx.x; i < whole(here); i += threads) {
-        const Pair all = exact_sum(high[now][m][i], rest[now][m][i]);
-        rest[now][m][i] = all.low;
-        beyond[now][m][i] = !ops::isfinite(all.high);
-      }
-    }
-    before = here;
   }
-  __syncthreads();
+  for (int m = 0; m < parts; ++m) total[m] = chain[m].sum;
+}
+
+// Replaces the sum of each batch by the sum of those before it, by one thread for each part of a number.
+template <class Body>
+DLT_FN void chain_batches(double* sums, uint64_t batches) {
+  constexpr int parts = Body::members, kept = Body::kept;
+  const unsigned part = threadIdx.x / 32;
+  if (part >= parts || threadIdx.x % 32 != 0) return;
+  scans::Chain chain;
+#pragma unroll 1
+  for (uint64_t k = 0; k < batches; k += ahead) {
+    scans::Sum loaded[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+      if (k + u < batches) loaded[u] = {sums[(k + u) * kept + 2 * part], sums[(k + u) * kept + 2 * part + 1]};
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      if (k + u >= batches) break;
+      double* const to = sums + (k + u) * kept + 2 * part;
+      to[0] = chain.sum.high;
+      to[1] = chain.sum.low;
+      chain.add(loaded[u]);
+    }
+  }
+}
+
+// A thread has a row of one batch; else a thread block has a row.
+template <class Body, int DIMS>
+DLT_FN void prefixes_chained(const Scanned<DIMS>& p) {
+  constexpr int parts = Body::members, kept = Body::kept;
+  double* const all = static_cast<double*>(p.states);
+  scans::Sum total[parts];
+  if (p.batches == 1) {
+    for (uint64_t row = first_item(); row < p.rows; row += all_threads())
+      chain_batch<Body>(all + row * p.blocks * kept, 0, p.blocks, p.blocks, total);
+    return;
+  }
+  for (uint64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
+    double* const sums = batch_states<Body>(p, row);
+    for (uint64_t k = threadIdx.x; k < p.batches; k += threads) {
+      const uint64_t first = k * scans::batch, past = first + scans::batch;
+      chain_batch<Body>(all + row * p.blocks * kept, first, past < p.blocks ? past : p.blocks, p.blocks, total);
+      for (int m = 0; m < parts; ++m) {
+        sums[k * kept + 2 * m] = total[m].high;
+        sums[k * kept + 2 * m + 1] = total[m].low;
+      }
+    }
+    __syncthreads();
+    chain_batches<Body>(sums, p.batches);
+    __syncthreads();
+  }
 }
 
 // If the order does not matter, each thread joins adjacent blocks.
@@ -457,15 +484,16 @@ DLT_FN void prefixes_serial(typename Body::word* states, uint64_t blocks) {
   }
 }
 
-// A thread block takes the blocks of one row.
+// A thread block takes the blocks of one row, but for short rows of floats.
 template <class Body, class M, class R, int DIMS, bool WRITE>
 __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<DIMS> p) {
-  for (uint64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
-    typename Body::word* const states = static_cast<typename Body::word*>(p.states) + row * p.blocks * Body::kept;
-    if constexpr (Body::chained) prefixes_chained<Body>(states, p.blocks);
-    else if constexpr (Body::serial) prefixes_serial<Body>(states, p.blocks);
-    else prefixes_joined<Body>(states, p.blocks);
-  }
+  if constexpr (Body::chained) return prefixes_chained<Body>(p);
+  else
+    for (uint64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
+      typename Body::word* const states = static_cast<typename Body::word*>(p.states) + row * p.blocks * Body::kept;
+      if constexpr (Body::serial) prefixes_serial<Body>(states, p.blocks);
+      else prefixes_joined<Body>(states, p.blocks);
+    }
 }
 
 }  // namespace dlt::kernels::scan
