@@ -367,7 +367,6 @@ ROWS = [
     ("TypeError", lambda f: f(COMPLEX, X), "dequantize"),
     ("TypeError", lambda f: f(COMPLEX, [X, X]), "quantization_error"),
     ("TypeError", lambda f: f(1.0, X, 1.0), "quantized_matmul"),
-    ("TypeError", lambda f: f(X, X, 1.0, dtype="float64"), "quantized_matmul"),
     ("ValueError", lambda f: f(X, "int9"), "quantize"),
     ("ValueError", lambda f: f(X, VECTOR), "dequantize"),
     ("ValueError", lambda f: f(X, VECTOR, 1.0), "quantized_matmul"),

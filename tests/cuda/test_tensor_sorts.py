@@ -202,6 +202,15 @@ def test_selections_read_a_line_three_times(eager_machine):
         assert moved(eager_machine, lambda x=x: dl.top_k(x, 50))[1] <= 4 * x.nbytes
 
 
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+def test_selections_of_bytes_read_a_line_twice(eager_machine):
+    x = dl.asarray(RNG.integers(0, 256, 4 * LINE).astype("uint8")).to("cuda")
+    for call, launches in ((lambda: dl.median(x), 6), (lambda: dl.top_k(x, 50), 5)):
+        count, at_once = moved(eager_machine, call)
+        assert count <= launches
+        assert at_once <= 3 * x.nbytes
+
+
 @pytest.mark.usefixtures("machine_order")
 def test_misaligned_broadcast_and_scalar_tensors():
     raw = numbers((41,), "uint8")

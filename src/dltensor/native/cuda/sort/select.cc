@@ -69,7 +69,7 @@ Status select(const Operand& from, const Operand* elements, const Operand* indic
       DLT_CU(cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(p.state), 0, sizeof(kernels::Selected) / 4, stream.handle));
     }
     DLT_TRY(launch(Step::upper, bytes, false, p.runs, threads, context, &p));
-    DLT_TRY(launch(Step::lower, bytes, false, p.runs, threads, context, &p));
+    if (bytes > 1) DLT_TRY(launch(Step::lower, bytes, false, p.runs, threads, context, &p));
     p.keys = sorted.keys(), p.numbers = sorted.take_numbers();
     DLT_TRY(launch(Step::keep, bytes, sorted.wide(), p.runs, threads, context, &p));
     DLT_TRY(sorted.sort(8 * bytes, context, &p.state->live));

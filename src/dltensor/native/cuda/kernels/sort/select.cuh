@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection of places of an order without sorting all elements. Each element has a code of 16 bits that ascends with its key. Two
-// passes count codes, the upper half and then the lower one, and tell which codes the wanted places have; a third one keeps elements of
-// those codes, in their order, for a sort. A block has a run of adjacent tiles, and the last block of a launch adds up what all have
-// counted: no block waits for another.
+// passes count codes, the upper half and then, but for bytes, the lower one, and tell which codes the wanted places have; another
+// keeps elements of those codes, in their order, for a sort. A block has a run of adjacent tiles, and the last block of a launch
+// adds up what all have counted: no block waits for another.
 #pragma once
 #include "native/cuda/kernels/sort/sorts.cuh"
 
@@ -122,26 +122,10 @@ DLT_FN Found find_digits(const uint32_t* counts, uint64_t runs, uint64_t step, u
   return answer;
 }
 
-// Counts of the upper halves of codes.
-template <class U, class S>
-__global__ void __launch_bounds__(512) upper(const __grid_constant__ Select p) {
-  __shared__ unsigned found[digits];
-  __shared__ uint64_t room[2 * digits];
-  for (uint64_t run = blockIdx.x; run < p.runs; run += gridDim.x) {
-    if (threadIdx.x < digits) found[threadIdx.x] = 0;
-    __syncthreads();
-    each_of_run(p, run, [&](uint64_t i) { atomicAdd(&found[code_at<U, S>(p, i) >> 8], 1u); });
-    __syncthreads();
-    if (threadIdx.x < digits) p.counts[run * digits + threadIdx.x] = found[threadIdx.x];
-    __syncthreads();
-  }
-  if (!is_last_block(&p.state->tickets[0])) return;
-  const Found both = find_digits(p.counts, p.runs, digits, p.first, p.last, room);
-  if (threadIdx.x != 0) return;
-  p.state->low = both.digit[0] << 8;
-  p.state->high = both.digit[1] << 8;
-  p.state->ahead[0] = both.ahead[0];
-  p.state->ahead[1] = both.ahead[1];
+DLT_FN uint64_t sum_of_warp(uint64_t sum) {
+#pragma unroll
+  for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, by);
+  return sum;
 }
 
 // How many elements of a run have codes that are kept.
@@ -160,9 +144,61 @@ DLT_FN uint64_t kept_of_run(const Select& p, const uint32_t* lower_counts, unsig
       if (d <= (high & 255)) sum += second[digits + d];
     }
   }
-#pragma unroll
-  for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, by);
-  return sum;
+  return sum_of_warp(sum);
+}
+
+// The same of bytes, whose counts are of the codes themselves.
+DLT_FN uint64_t kept_of_bytes(const Select& p, unsigned from, unsigned to, uint64_t run) {
+  const volatile uint32_t* const counts = p.counts + run * digits;
+  uint64_t sum = 0;
+#pragma unroll 8
+  for (unsigned d = threadIdx.x % 32; d < digits; d += 32)
+    if (d >= from && d <= to) sum += counts[d];
+  return sum_of_warp(sum);
+}
+
+// Finds where each run keeps its elements, by the last block.
+template <class F>
+DLT_FN void place_runs(const Select& p, F kept_of) {
+  for (uint64_t run = threadIdx.x / 32; run < p.runs; run += warps) {
+    const uint64_t kept = kept_of(run);
+    if (threadIdx.x % 32 == 0) p.offsets[run] = kept;
+  }
+  __threadfence_block();
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  uint64_t sum = 0;
+#pragma unroll 4
+  for (uint64_t run = 0; run < p.runs; ++run) {
+    const uint64_t own = p.offsets[run];
+    p.offsets[run] = sum;
+    sum += own;
+  }
+  p.state->live = sum;
+}
+
+// Counts of the upper halves of codes, which of bytes are all there is.
+template <class U, class S>
+__global__ void __launch_bounds__(512) upper(const __grid_constant__ Select p) {
+  __shared__ unsigned found[digits];
+  __shared__ uint64_t room[2 * digits];
+  for (uint64_t run = blockIdx.x; run < p.runs; run += gridDim.x) {
+    if (threadIdx.x < digits) found[threadIdx.x] = 0;
+    __syncthreads();
+    each_of_run(p, run, [&](uint64_t i) { atomicAdd(&found[code_at<U, S>(p, i) >> 8], 1u); });
+    __syncthreads();
+    if (threadIdx.x < digits) p.counts[run * digits + threadIdx.x] = found[threadIdx.x];
+    __syncthreads();
+  }
+  if (!is_last_block(&p.state->tickets[0])) return;
+  const Found both = find_digits(p.counts, p.runs, digits, p.first, p.last, room);
+  if constexpr (sizeof(U) == 1)
+    place_runs(p, [&](uint64_t run) { return kept_of_bytes(p, both.digit[0], both.digit[1], run); });
+  if (threadIdx.x != 0) return;
+  p.state->low = both.digit[0] << 8;
+  p.state->high = both.digit[1] << 8;
+  p.state->ahead[0] = both.ahead[0];
+  p.state->ahead[1] = both.ahead[1];
 }
 
 // Counts of the lower halves, of the two upper ones that the wanted places have. The last block finds where each run keeps its elements.
@@ -189,24 +225,11 @@ __global__ void __launch_bounds__(512) lower(const __grid_constant__ Select p) {
   Found both = find_digits(counts, p.runs, 2 * digits, first, low == high ? last : first, room);
   if (low != high) both.digit[1] = find_digits(counts + digits, p.runs, 2 * digits, last, last, room).digit[0];
   const unsigned from = low | both.digit[0], to = high | both.digit[1];
-  for (uint64_t run = threadIdx.x / 32; run < p.runs; run += warps) {
-    const uint64_t kept = kept_of_run(p, counts, from, to, run);
-    if (threadIdx.x % 32 == 0) p.offsets[run] = kept;
-  }
-  __threadfence_block();
-  __syncthreads();
+  place_runs(p, [&](uint64_t run) { return kept_of_run(p, counts, from, to, run); });
   if (threadIdx.x != 0) return;
-  uint64_t sum = 0;
-#pragma unroll 4
-  for (uint64_t run = 0; run < p.runs; ++run) {
-    const uint64_t own = p.offsets[run];
-    p.offsets[run] = sum;
-    sum += own;
-  }
   p.state->low = from;
   p.state->high = to;
   p.state->ahead[0] += both.ahead[0];
-  p.state->live = sum;
 }
 
 // The kept elements in their order: keys, and numbers N.
