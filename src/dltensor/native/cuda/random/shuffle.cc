@@ -46,7 +46,7 @@ Status shuffle(const Shuffle& shuffle, const Operand& out, const LaunchContext& 
   p.keys = steps.keys();
   p.links = links.as<void>();
   DLT_TRY(launch(Step::partners, bytes, shuffle.count / 4 * (bytes / 4) + 2, context, &p));
-  DLT_TRY(steps.sort(std::bit_width(static_cast<uint64_t>(shuffle.n - 1)), context));
+  DLT_TRY(steps.sort(static_cast<int>(std::bit_width(static_cast<uint64_t>(shuffle.n - 1))), context));
   p.keys = steps.keys();
   p.numbers = steps.carried();
   p.wide = steps.wide();
