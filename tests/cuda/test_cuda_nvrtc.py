@@ -266,6 +266,30 @@ def test_every_distribution_compiles(arch, tmp_path):
     assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 46
 
 
+@pytest.mark.parametrize("arch", [75, 80, 89, *ARCHITECTURES[2:]])
+def test_casts_of_float8_ramps_and_orders_compile(arch, tmp_path):
+    script = (
+        FAMILIES
+        + f"""
+    arch = {arch}"""
+        + """
+    done = 0
+    wide = "dlt::float16", "dlt::bfloat16", "float", "uint8_t"
+    for narrow in ("dlt::float8_e4m3fn", "dlt::float8_e5m2"):
+        for t in wide:
+            for types in (f"{narrow}, {t}, false", f"{narrow}, {t}, true", f"{t}, {narrow}, false"):
+                done += compile(arch, "native/cuda/kernels/elementwise/float8.cuh", f"{K}float8::run<{types}>") > 0
+    for t in ("int8_t", "uint16_t", "int32_t", "uint64_t", "dlt::float16", "dlt::bfloat16", "float", "double"):
+        done += compile(arch, "native/cuda/kernels/random/ramps.cuh", f"{K}random::ramp<{t}>") > 0
+    for t, words in (("uint32_t", 1), ("uint64_t", 2)):
+        for kernel in (f"partners<{t}, {words}>", f"links<{t}>", f"orders<{t}>"):
+            done += compile(arch, "native/cuda/kernels/random/shuffles.cuh", f"{K}random::{kernel}") > 0
+    print(done)
+    """
+    )
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 38
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_kernel_of_quantization_compiles(arch, tmp_path):
     script = (
