@@ -317,6 +317,21 @@ def test_larger_matrices_near_the_ends_of_the_range(dtype, n, scale):
 
 
 @pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("shape", [(12, 12), (27, 20), (20, 27), (40, 33)])
+def test_rows_of_all_magnitudes_have_orthonormal_vectors(dtype, shape):
+    """Products of short rows vanish, and rotations by what is left of them would not end."""
+    narrow = dtype in ("float32", "complex64")
+    a = drawn((3, *shape), "complex128" if dtype.startswith("c") else "float64")
+    a = (a * dl.asarray(np.logspace(0, -25 if narrow else -200, shape[0])[:, None])).astype(dtype)
+    x = a.to("cuda")
+    near(la.svdvals(x), la.svdvals(a), 20)
+    u, s, vh = la.svd(x, full_matrices=False)
+    near(u * s[:, None, :].astype(dtype) @ vh, a, 40)
+    for each in (dl.conj(u.mT) @ u, vh @ dl.conj(vh.mT)):
+        near(each, dl.broadcast_to(dl.eye(each.shape[-1], dtype=dtype), each.shape), 80)
+
+
+@pytest.mark.usefixtures("machine_order")
 def test_eigenvalues_that_are_equal_and_matrices_that_are_diagonal(dtype):
     for n in (9, 16, 31):
         a = dl.zeros((4, n, n), dtype=dtype)

@@ -150,10 +150,8 @@ __global__ void __launch_bounds__(Team<F, PARTS, SIDE>::threads) eigh_team(const
   }
 }
 
-// Of rows whose largest element is near 1. Smaller products have lost digits, and parallel rows would be rotated for ever; shorter rows,
-// of which such products are, have no direction.
-template <class F>
-constexpr F least_product = F(sizeof(F) == 4 ? 0x1p-103 : 0x1p-970);
+// Of rows whose largest element is near 1: shorter ones have no direction. Their squares have lost digits, so that they would be rotated
+// for ever, and they change no singular value by as much as its rounding.
 template <class F>
 constexpr F least_norm = F(sizeof(F) == 4 ? 0x1p-40 : 0x1p-459);
 
@@ -182,10 +180,12 @@ DLT_FN bool orthogonalize(F* w, int lead, int rows, int length, F* g, int g_lead
         alpha = sum_over<pair_threads>(alpha), beta = sum_over<pair_threads>(beta), inner = sum_over<pair_threads>(inner);
         E phase;
         const F r = polar(inner, &phase);
-        const F size = lanes::magnitude(r);
-        if (!there || !(size > lanes::root(alpha) * lanes::root(beta) * least && size > least_product<F>)) continue;
+        constexpr F short_square = least_norm<F> * least_norm<F>;
+        if (!there || !(alpha > short_square && beta > short_square)) continue;
+        if (!(lanes::magnitude(r) > lanes::root(alpha) * lanes::root(beta) * least)) continue;
         moved = 1;
-        const lanes::Rotation<F> by = lanes::rotation(r, beta - alpha, true);
+        const F unit = lanes::larger(alpha, beta);  // squares of the quotients do not vanish
+        const lanes::Rotation<F> by = lanes::rotation(r / unit, (beta - alpha) / unit, true);
         const F tau = half_tangent(by);
         for (int e = lane; e < length; e += pair_threads) rotate_at(x + e * parts, y + e * parts, phase, by.s, tau);
         if (g)
