@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factorizations against their definitions: residuals, orthogonality, singular matrices, the same bits everywhere."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -415,6 +416,27 @@ def test_qr_of_matrices_that_lose_digits(name, n, dtype):
     q, r = (wide(t) for t in la.qr(a))
     check_small(np.abs(q.T @ q - np.eye(n)), 4 * EPS[dtype] * n)
     check_small(np.abs(q @ r - a), 4 * EPS[dtype] * n * max(np.linalg.norm(np.asarray(a, "f8"), 2), 1e-300))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 9, 16])
+def test_factors_of_graded_matrices_are_orthonormal(n, dtype):
+    """Rows and columns whose squares are not normal numbers."""
+    rng = np.random.default_rng(n)
+    single = dtype in ("float32", "complex64")
+    for exponent, m in itertools.product((10, 20, 30, 37) if single else (100, 160, 300), (n, n + 3)):
+        rows, columns = (rng.permutation(np.logspace(0, -exponent, k)) for k in (m, n))
+        for scales in (rows[:, None], columns, rows[:, None] * columns):
+            a = (
+                rng.standard_normal((m, n)) + (1j * rng.standard_normal((m, n)) if dtype.startswith("c") else 0)
+            ) * scales
+            a = a.astype(dtype)
+            u, s, vh = (t.numpy().astype("c16") for t in la.svd(dl.asarray(a), full_matrices=False))
+            q, r = (t.numpy().astype("c16") for t in la.qr(dl.asarray(a)))
+            for x in (u, vh.conj().T, q):
+                check_small(np.abs(x.conj().T @ x - np.eye(n)), 200 * EPS[dtype])
+            check_small(np.abs((u * s) @ vh - a), 50 * EPS[dtype] * np.abs(a).max())
+            check_small(np.abs(q @ r - a), 50 * EPS[dtype] * np.abs(a).max())
 
 
 def test_svd_of_small_matrices_without_full_rank():

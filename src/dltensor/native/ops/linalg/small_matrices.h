@@ -196,6 +196,18 @@ void cholesky_lanes(void* planes, void*, void* indefinite, int n, int upper, int
 
 // ---- QR
 
+// Squares of norms below which those of other numbers near them may vanish.
+template <class F>
+constexpr F small_square = sizeof(F) == 4 ? F(0x1p-30) : F(0x1p-300);
+
+// A power of two that brings the largest element of a column near 1, and its inverse.
+template <class E>
+DLT_FN typename E::V column_power(const E* w, int m, int n, int j, typename E::V* inverse) {
+  typename E::V largest{};
+  for (int k = 0; k < m; ++k) largest = larger(size(w[k * n + j]), largest);
+  return inverse_power(largest, inverse);
+}
+
 // Householder: R in place, and `columns` columns of Q. Signs are as LAPACK's, whose R has a real diagonal.
 template <class E>
 void factor_qr(E* a, E* q, int m, int n, int columns) {
@@ -204,17 +216,23 @@ void factor_qr(E* a, E* q, int m, int n, int columns) {
   E taus[small_side], one{};
   one.re = V{} + 1;
   for (int j = 0; j < steps; ++j) {
-    V tail{};
+    V tail{}, power = V{} + 1, inverse = power;
     for (int i = j + 1; i < m; ++i) tail = tail + squared(a[i * n + j]);
-    const E alpha = a[j * n + j];
+    E alpha = a[j * n + j];
+    if (any(squared(alpha) + tail < V{} + small_square<typename E::Float>)) {  // squares vanish, or nearly
+      power = column_power(a + j * n, m - j, n, j, &inverse);
+      tail = V{};
+      for (int i = j + 1; i < m; ++i) tail = tail + squared(scaled(a[i * n + j], power));
+      alpha = scaled(alpha, power);
+    }
     const V norm = root(squared(alpha) + tail), beta = alpha.re >= V{} ? -norm : norm;
     const auto none = (tail == V{}) & (imaginary(alpha) == V{});
     E diagonal{};
     diagonal.re = beta;
     const E by = one / (alpha - diagonal);
     const E tau = taus[j] = choose(none, E{}, over(diagonal - alpha, beta));
-    a[j * n + j] = choose(none, alpha, diagonal);
-    for (int i = j + 1; i < m; ++i) a[i * n + j] = choose(none, E{}, a[i * n + j] * by);
+    a[j * n + j] = choose(none, a[j * n + j], scaled(diagonal, inverse));
+    for (int i = j + 1; i < m; ++i) a[i * n + j] = choose(none, E{}, scaled(a[i * n + j], power) * by);
     for (int c = j + 1; c < n; ++c) {
       E w = a[j * n + c];
       for (int i = j + 1; i < m; ++i) w = w + conj(a[i * n + j]) * a[i * n + c];
@@ -338,6 +356,43 @@ void eigh_lanes(void* planes, void* values, void* vectors, int n, int, int64_t a
   if (vectors != nullptr) write(vectors, v, at, n * n);
 }
 
+// Norms of columns below which their elements have few digits, or none.
+template <class F>
+constexpr F vanishing = sizeof(F) == 4 ? F(0x1p-100) : F(0x1p-960);
+
+// Two columns of m rows and n columns: the squares of their norms, and the inner product.
+template <class E>
+struct ColumnPair {
+  typename E::V alpha{}, beta{};
+  E inner{};
+
+  DLT_FN ColumnPair(const E* w, int m, int n, int p, int q, typename E::V by_p, typename E::V by_q) {
+    for (int k = 0; k < m; ++k) add(scaled(w[k * n + p], by_p), scaled(w[k * n + q], by_q));
+  }
+  DLT_FN ColumnPair(const E* w, int m, int n, int p, int q) {
+    for (int k = 0; k < m; ++k) add(w[k * n + p], w[k * n + q]);
+  }
+  DLT_FN void add(E a, E b) {
+    alpha = alpha + squared(a);
+    beta = beta + squared(b);
+    inner = inner + conj(a) * b;
+  }
+};
+
+// The pair of columns that are brought near 1, each by a power of its own; beta - alpha by both, as the inner product is, and both by
+// the power that brings the larger of these near 1: the rotation is the same.
+template <class E>
+ColumnPair<E> scaled_pair(const E* w, int m, int n, int p, int q, typename E::V* difference, typename E::V* by) {
+  using V = typename E::V;
+  V inverse_p, inverse_q, ignored;
+  const V by_p = column_power(w, m, n, p, &inverse_p), by_q = column_power(w, m, n, q, &inverse_q);
+  const ColumnPair<E> pair(w, m, n, p, q, by_p, by_q);
+  const V d = pair.beta * (by_p * inverse_q) - pair.alpha * (by_q * inverse_p);
+  *by = inverse_power(larger(magnitude(d), size(pair.inner)), &ignored);
+  *difference = d * *by;
+  return pair;
+}
+
 // Columns of `w` (m x n, m >= n) that are orthogonal, and v with w_before @ v = w. Their norms, largest first.
 template <class E>
 void orthogonalize(E* w, E* v, typename E::V* norms, int m, int n) {
@@ -351,27 +406,30 @@ void orthogonalize(E* w, E* v, typename E::V* norms, int m, int n) {
     mask_of<V> moved{};
     for (int p = 0; p < n; ++p)
       for (int q = p + 1; q < n; ++q) {
-        V alpha{}, beta{};
-        E inner{}, phase;
-        for (int k = 0; k < m; ++k) {
-          alpha = alpha + squared(w[k * n + p]);
-          beta = beta + squared(w[k * n + q]);
-          inner = inner + conj(w[k * n + p]) * w[k * n + q];
-        }
-        const V r = polar(inner, &phase);
-        const auto here = active & (magnitude(r) > root(alpha) * root(beta) * (epsilon<F> * F(m)));
+        ColumnPair<E> pair(w, m, n, p, q);
+        V difference = pair.beta - pair.alpha, power = V{} + 1;
+        if (any((pair.alpha < V{} + small_square<F>) | (pair.beta < V{} + small_square<F>)))
+          pair = scaled_pair(w, m, n, p, q, &difference, &power);
+        E phase;
+        const V r = polar(pair.inner, &phase);
+        const auto here = active & (magnitude(r) > root(pair.alpha) * root(pair.beta) * (epsilon<F> * F(m)));
         moved |= here;
         if (!any(here)) continue;
-        const Rotation<V> by = rotation(r, beta - alpha, here);
+        const Rotation<V> by = rotation(r * power, difference, here);
         for (int k = 0; k < m; ++k) rotate(&w[k * n + p], &w[k * n + q], phase, by, here);
         for (int k = 0; k < n; ++k) rotate(&v[k * n + p], &v[k * n + q], phase, by, here);
       }
     active = active & moved;
   }
   for (int j = 0; j < n; ++j) {
-    V sum{};
+    V sum{}, inverse = V{} + 1;
     for (int k = 0; k < m; ++k) sum = sum + squared(w[k * n + j]);
-    norms[j] = root(sum);
+    if (any(sum < V{} + small_square<F>)) {
+      const V by = column_power(w, m, n, j, &inverse);
+      sum = V{};
+      for (int k = 0; k < m; ++k) sum = sum + squared(scaled(w[k * n + j], by));
+    }
+    norms[j] = root(sum) * inverse;
   }
   for (int i = 0; i < n; ++i)
     for (int j = i + 1; j < n; ++j) {
@@ -399,12 +457,12 @@ void svd_lanes(void* planes, void* left, void* values, void* right, int m, int n
   if (left == nullptr) return;
   mask_of<V> incomplete{};
   for (int j = 0; j < n; ++j) {
-    const auto none = norms[j] == V{};
+    const auto none = norms[j] < V{} + vanishing<F>;
     incomplete |= none;
     for (int i = 0; i < m; ++i) a[i * n + j] = choose(none, E{}, over(a[i * n + j], norms[j]));
   }
   E u[most];
-  // Orthonormal columns in place of those that are 0, which come last, and after the n of `a`.
+  // Orthonormal columns in place of those that are 0 or have too few digits for a direction, which come last, and after the n of `a`.
   if (columns > n || any(incomplete)) {
     E r[most];
     memcpy(r, a, sizeof a[0] * size_t(m * n));
@@ -412,7 +470,7 @@ void svd_lanes(void* planes, void* left, void* values, void* right, int m, int n
   }
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
-      const auto none = norms[j] == V{};
+      const auto none = norms[j] < V{} + vanishing<F>;
       u[i * columns + j] = any(incomplete) ? choose(none, u[i * columns + j], a[i * n + j]) : a[i * n + j];
     }
   E turned[most];

@@ -311,7 +311,7 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
     T* const v = a + c * step;
     const int64_t below = c + 1, rest = m - below;
     F tail = rest > 0 ? part(inner(v + below, v + below, rest)) : F(0), up = 1;
-    if (tail < (sizeof(F) == 4 ? F(0x1p-80) : F(0x1p-800)) && rest > 0) {
+    if (tail < (sizeof(F) == 4 ? F(0x1p-80) : F(0x1p-800)) && (rest > 0 || imaginary(v[c]) != 0)) {
       // Squares are inexact: a column of small numbers is made a greater one for the time being.
       F most = size(v[c]);
       for (int64_t i = below; i < m; ++i) most = size(v[i]) > most ? size(v[i]) : most;
@@ -319,7 +319,7 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
       if (most > 0 && most < low) {
         up = by;
         for (int64_t i = c; i < m; ++i) v[i] = scaled(v[i], up);
-        tail = part(inner(v + below, v + below, rest));
+        tail = rest > 0 ? part(inner(v + below, v + below, rest)) : F(0);
       }
     }
     const T alpha = v[c];
