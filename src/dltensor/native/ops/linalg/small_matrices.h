@@ -198,7 +198,9 @@ void cholesky_lanes(void* planes, void*, void* indefinite, int n, int upper, int
 
 // Squares of norms below which those of other numbers near them may vanish.
 template <class F>
-constexpr F small_square = sizeof(F) == 4 ? F(0x1p-30) : F(0x1p-300);
+constexpr F small_square = 0x1p-300;
+template <>
+constexpr float small_square<float> = 0x1p-30f;
 
 // A power of two that brings the largest element of a column near 1, and its inverse.
 template <class E>
@@ -358,7 +360,9 @@ void eigh_lanes(void* planes, void* values, void* vectors, int n, int, int64_t a
 
 // Norms of columns below which their elements have few digits, or none.
 template <class F>
-constexpr F vanishing = sizeof(F) == 4 ? F(0x1p-100) : F(0x1p-960);
+constexpr F vanishing = 0x1p-960;
+template <>
+constexpr float vanishing<float> = 0x1p-100f;
 
 // Two columns of m rows and n columns: the squares of their norms, and the inner product.
 template <class E>
