@@ -106,7 +106,7 @@ def alternating(x, w):
 
 
 def is_alternating(x, w):
-    """Whether neither a row nor a column of more than 8 terms is multiplied, which have partial sums of their own."""
+    """Test whether a product has the order of decision 76: a row or column of more than 8 terms has partial sums."""
     is_vector = min(x.shape[0], w.shape[1]) == 1 and x.shape[1] > 8
     return x.dtype == w.dtype == dl.bfloat16 and not is_vector
 

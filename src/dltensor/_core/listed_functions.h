@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builtins of functions in Python that the build lists, whose modules the first call of one of them loads, and methods of Tensor
-// that call them. Names, signatures and docstrings are data of the library: no Python object is made of a text before it is read.
+// that call them. Names, signatures and docstrings are data of the library: a text becomes a Python object when it is read.
 #pragma once
 #include <Python.h>
 
@@ -93,10 +93,10 @@ inline PyObject* method_text(const char* name, PyObject* function) {
   const char* const end = std::strstr(text, ")\n--\n\n");
   const char* const doc = end + std::strlen(")\n--\n\n");
   const char* const rest = open + std::strcspn(open, ",)");  // of the parameters after the first
-  std::string made = std::string(name) + "($self" + std::string(rest, doc);
-  made += std::strncmp(doc, "Alias", 5) ? "Return ``dltensor." + std::string(called) + "(t, ...)``, whose arguments it takes."
-                                        : doc;
-  return PyBytes_FromStringAndSize(made.data(), Py_ssize_t(made.size()));
+  std::string result = std::string(name) + "($self" + std::string(rest, doc);
+  result += std::strncmp(doc, "Alias", 5) ? "Return ``dltensor." + std::string(called) + "(t, ...)``, whose arguments it takes."
+                                          : doc;
+  return PyBytes_FromStringAndSize(result.data(), Py_ssize_t(result.size()));
 }
 
 // Adds the methods of the table to a type. `names` are the public names of the package.

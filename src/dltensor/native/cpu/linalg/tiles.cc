@@ -21,6 +21,8 @@ namespace {
 
 // Multiplications from which packing pays, and from which threads are used; rows and columns of c of a piece: the operands of a chain stay in
 // the second cache.
+// Packed operands are whole: no more than so many bytes of them, nor of a depth below that part of a block.
+constexpr int64_t most_packed = int64_t(1) << 30, short_of_terms = 2;
 constexpr int64_t least_work = 1 << 15, least_shared_work = 1 << 23, most_piece = 512, least_piece = 64;
 constexpr int64_t group_bytes = 4;  // of terms that lie together in b
 
@@ -166,8 +168,11 @@ Status multiply_tiles(const Product& p, bool* done) noexcept {
   if (!is_allowed) return success;
   Tiles tiles{&p, &loops, p.type == type_int32};
   const int64_t strips_a = ceil_divide(p.c.rows, tile_side), strips_b = ceil_divide(p.c.columns, tile_side);
+  const int64_t packed_bytes = (strips_a + strips_b) * tiles.strip();
+  if (p.a.columns * short_of_terms < tiles.terms() || packed_bytes > most_packed) return success;
   BlockRef memory;
-  DLT_TRY(allocate(size_t((strips_a + strips_b) * tiles.strip()), &memory));
+  memory.block = allocate(size_t(packed_bytes));
+  if (memory.block == nullptr) return success;  // the loops need less
   tiles.a = static_cast<char*>(memory.block->data);
   tiles.b = tiles.a + strips_a * tiles.strip();
   const int64_t threads = p.work() >= least_shared_work ? num_threads() : 1;

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(128) svd(const __grid_constant__ Matrices p) {
   }
 }
 
-// From the factors that a library made; `third` has room for n + 1 elements of each matrix.
+// From the factors of a library; `third` has room for n + 1 elements of each matrix.
 template <class F, int PARTS, int N>
 __global__ void __launch_bounds__(128) determinant_of(const __grid_constant__ Matrices p) {
   using E = Number<F, PARTS>;

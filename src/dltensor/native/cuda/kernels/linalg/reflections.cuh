@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(Team<F, PARTS, SIDE>::threads) qr_team(const _
   }
 }
 
-// R from what a library made of n transposed columns of m elements, in `a`: the upper triangle of k rows, in `second`.
+// R from a library's factors of n transposed columns of m elements, in `a`: the upper triangle of k rows, in `second`.
 template <class F, int PARTS, int SIDE>
 __global__ void __launch_bounds__(256) upper_of(const __grid_constant__ Matrices p) {
   using E = Number<F, PARTS>;
