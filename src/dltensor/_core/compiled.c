@@ -36,9 +36,7 @@ static PyObject* new_spec(PyObject* own_spec, PyObject* file, const char* name) 
   PyObject* const importlib = PyDict_GetItemString(PyImport_GetModuleDict(), "_frozen_importlib_external");
   PyObject *spec = NULL, *loader = NULL;
   if (importlib) loader = PyObject_CallMethod(importlib, "ExtensionFileLoader", "sO", name, file);
-  else
-    PyErr_SetString(PyExc_ImportError,
-                    "dltensor: expected _frozen_importlib_external, a part of CPython, in sys.modules");
+  else PyErr_SetString(PyExc_ImportError, "dltensor: expected _frozen_importlib_external, a part of CPython, in sys.modules");
   if (loader) spec = PyObject_CallFunction((PyObject*)Py_TYPE(own_spec), "sO", name, loader);
   if (spec && (PyObject_SetAttrString(spec, "origin", file) || PyObject_SetAttrString(spec, "has_location", Py_True)))
     Py_CLEAR(spec);
