@@ -175,21 +175,6 @@ void each_extreme(void* states, int64_t capacity, const void* a, int64_t row_byt
   }
 }
 
-// As many columns at a time as stay in the registers or nearest to them.
-template <class Body, class T>
-void column_extremes(void* out, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
-  constexpr int64_t block = 512 / int64_t(sizeof(T));
-  typename Body::word w[block];
-  for (int64_t c = 0; c < n; c += block) {
-    const char* row = static_cast<const char*>(a) + c * int64_t(sizeof(typename stored<T>::type));
-    const int64_t count = n - c < block ? n - c : block;
-    for (int64_t i = 0; i < count; ++i) Body::start(w + i);
-    for (int64_t r = 0; r < rows; ++r, row += row_bytes)
-      for (int64_t i = 0; i < count; ++i) Body::step(w + i, fetch<T>(row, i), 0);
-    for (int64_t i = 0; i < count; ++i) keep(out, c + i, Body::end(w + i));
-  }
-}
-
 // ---- the first extreme: the extremes of blocks, and a search in the first block that has the best one
 
 // The key that no other is above.
@@ -451,7 +436,7 @@ void fill_type(ReduceKernels* kernels, int type) {
     Reducer* const reducer = &kernels->reducers[body][type];
     reducer->run = run_of<Body, T>();
     reducer->rows = rows_of<Body, T>();
-    if constexpr (is_extreme<Body, T> && !is_bool<T>) reducer->columns = column_extremes<Body, T>;
+    if constexpr (is_extreme<Body, T> && !is_bool<T>) reducer->columns = column_extremes<Body, T, !is_least<Body, T>>;
     if constexpr (is_float<T> && is_extreme<Body, T>) reducer->each = each_extreme<Body, T, !is_least<Body, T>>;
     if constexpr (is_first<Body, T> && !is_bool<T> && sizeof(T) >= 4) reducer->each = each_first<Body, T>;
   });
