@@ -531,7 +531,7 @@ def test_norms_do_not_depend_on_strides():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("length", [1, 3, 63, 64, 65, 1023, 1025])
+@pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 17, 63, 64, 65, 1023, 1024, 1025])
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
 def test_norms_of_rows_and_columns_are_those_of_single_vectors(dtype, length, scale):
     rows = dl.asarray(sample((70, length)) * scale).astype(dtype)

@@ -112,6 +112,9 @@ struct NormLoops {
   bool (*run)(const void* a, int64_t n, void* out);  // of n contiguous elements; returns whether the norm is certain
   // Of `count` adjacent columns of n elements, `step` bytes apart.
   void (*columns)(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain);
+  // Of `count` rows of n <= most_in_rows contiguous elements, `step` bytes apart.
+  void (*rows)(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain);
+  static constexpr int64_t most_in_rows = 1024;
 };
 
 inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128

@@ -100,35 +100,38 @@ struct Vectors {
 };
 
 // Shorter rows are transposed, so that the lanes of registers are vectors. As many are computed at a time.
-constexpr int64_t short_row = 128, together = 64;
+constexpr int64_t short_row = 8, together = 64;
 
+// Norms of `count` vectors, at most `together`. Writes whether each is certain.
 template <class F>
-void norms_of(const Vectors& v, const NormLoops& loops, bool in_columns, int64_t first, F* out) {
-  const int64_t count = smaller(in_columns ? together : 1, v.count - first);
-  const char* const from = v.data + first * v.row;
-  bool certain[together];
-  if (!in_columns) {
-    certain[0] = loops.run(from, v.n, out + first);
-  } else if (v.row == sizeof(F)) {
-    loops.columns(from, v.step, v.n, count, out + first, certain);
+void bounded_norms(const Vectors& v, const NormLoops& loops, const char* from, int64_t count, F* out, bool* certain) {
+  if (v.row == sizeof(F)) return loops.columns(from, v.step, v.n, count, out, certain);
+  if (v.n > NormLoops::most_in_rows) {
+    for (int64_t k = 0; k < count; ++k) certain[k] = loops.run(from + k * v.row, v.n, out + k);
+  } else if (v.n >= short_row) {
+    loops.rows(from, v.row, v.n, count, out, certain);
   } else {
     F columns[short_row * together];
     const int64_t row = count * int64_t(sizeof(F));
     kernels().copy->moves[width_index(sizeof(F))](reinterpret_cast<char*>(columns), row, sizeof(F), from, v.step, v.row, v.n,
                                                   count);
-    loops.columns(columns, row, v.n, count, out + first, certain);
+    loops.columns(columns, row, v.n, count, out, certain);
   }
-  for (int64_t k = 0; k < count; ++k)
-    if (!certain[k])
-      out[first + k] = norm(Elements<F>{reinterpret_cast<const F*>(from + k * v.row), v.step / int64_t(sizeof(F))}, v.n);
 }
 
 template <class F>
 void all_norms(const Vectors& v, const NormLoops& loops, F* out) {
-  const bool in_columns = v.row == sizeof(F) || v.n < short_row;
-  const int64_t tasks = in_columns ? ceil_divide(v.count, together) : v.count;
-  parallel_if(tasks > 1 && v.count * v.n >= shared_elements, tasks,
-              [&](int64_t i) { norms_of(v, loops, in_columns, in_columns ? i * together : i, out); });
+  const bool is_long = v.row != sizeof(F) && v.n > NormLoops::most_in_rows;
+  const int64_t each = is_long ? 1 : together, tasks = ceil_divide(v.count, each);
+  parallel_if(tasks > 1 && v.count * v.n >= shared_elements, tasks, [&](int64_t i) {
+    const int64_t first = i * each, count = smaller(each, v.count - first);
+    const char* const from = v.data + first * v.row;
+    bool certain[together];
+    bounded_norms(v, loops, from, count, out + first, certain);
+    for (int64_t k = 0; k < count; ++k)
+      if (!certain[k])
+        out[first + k] = norm(Elements<F>{reinterpret_cast<const F*>(from + k * v.row), v.step / int64_t(sizeof(F))}, v.n);
+  });
 }
 
 }  // namespace

@@ -73,12 +73,13 @@ DLT_FN void add(X* sum, X* rest, X x) {
   *sum = total;
 }
 
-// The first `count` lanes of a register, 0 in the others.
-template <class F>
-DLT_FN V read_part(const F* p, int64_t count) {
-  F part[lanes] = {};
-  for (int64_t j = 0; j < count; ++j) part[j] = p[j];
-  return read<V>(part);
+// Adds all lanes into the first, each half to the other one.
+template <int By>
+DLT_FN void halve(V* sum, V* rest) {
+  const V other = exchanged<double, By>(*sum), rests = exchanged<double, By>(*rest);
+  add(sum, rest, other);
+  *rest += rests;
+  if constexpr (By > 1) halve<By / 2>(sum, rest);
 }
 
 // ---- bounds
@@ -118,7 +119,7 @@ double plain_sum(const F* a, int64_t n) {
 #endif
     }
   for (; i < n; i += lanes) {
-    const V x = i + lanes <= n ? read<V>(a + i) : read_part(a + i, n - i);
+    const V x = i + lanes <= n ? read<V>(a + i) : load_first(a + i, n - i);
     sums[0] = sums[0] + x * x;
   }
   const V all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -156,21 +157,14 @@ bool norm_run(const double* a, int64_t n, double* out) {
 #pragma GCC unroll 4
       for (int u = 0; u < chains; ++u) add_smaller(&sums[u], &rests[u], read<V>(p + i + u * lanes));
     for (; i < count; i += lanes)
-      add_smaller(&sums[0], &rests[0], i + lanes <= count ? read<V>(p + i) : read_part(p + i, count - i));
+      add_smaller(&sums[0], &rests[0], i + lanes <= count ? read<V>(p + i) : load_first(p + i, count - i));
     for (int u = 0; u < chains; ++u) {
       add(&high, &low, sums[u] - start);
       low += rests[u];
     }
   }
-  double sums[lanes], rests[lanes];
-  memcpy(sums, &high, sizeof sums);
-  memcpy(rests, &low, sizeof rests);
-  for (int half = lanes / 2; half > 0; half /= 2)
-    for (int j = 0; j < half; ++j) {
-      add(&sums[j], &rests[j], sums[j + half]);
-      rests[j] += rests[j + half];
-    }
-  const double sum = sums[0], rest = rests[0];
+  halve<lanes / 2>(&high, &low);
+  const double sum = high[0], rest = low[0];
   const double slack = sum * slack_of(n), total = sum + (rest - slack);
   *out = root(total);
   return total == sum + (rest + slack) && total > least_sum && total < most_sum;
@@ -342,11 +336,76 @@ void columns(const void* a, int64_t step, int64_t n, int64_t count, void* out, b
   if (!is_done) all.template operator()<double, 1>();
 }
 
+// ---- rows of few elements: their lanes are joined to one register, which is rounded at once
+
+struct Pair {
+  V sum, rest;
+};
+template <int S, bool ODD>
+DLT_FN Pair turns_of(const Pair& x, const Pair& y) {
+  return {turns_of<S, ODD>(x.sum, y.sum), turns_of<S, ODD>(x.rest, y.rest)};
+}
+struct Plus {
+  DLT_FN V operator()(V x, V y) const { return x + y; }
+  DLT_FN Pair operator()(Pair x, const Pair& y) const {
+    add(&x.sum, &x.rest, y.sum);
+    x.rest += y.rest;
+    return x;
+  }
+};
+
+// Calls take(r, x) with each register of each of as many rows as a register has lanes.
+template <class F, class Take>
+DLT_FN void each_register(const F* const (&rows)[lanes], int64_t n, Take take) {
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) each<lanes>([&](int r) __attribute__((always_inline)) { take(r, read<V>(rows[r] + i)); });
+  if (i < n) each<lanes>([&](int r) __attribute__((always_inline)) { take(r, load_first(rows[r] + i, n - i)); });
+}
+template <class F>
+DLT_FN V plain_sums(const F* const (&rows)[lanes], int64_t n) {
+  V sums[lanes] = {};
+  each_register(rows, n, [&](int r, V x) __attribute__((always_inline)) { sums[r] += x * x; });
+  return joined(sums, Plus{});
+}
+DLT_FN void end_rows(const float* const (&rows)[lanes], int64_t n, float* out, bool* certain) {
+  V sums[1] = {plain_sums(rows, n)};
+  end_columns<V, 1>(sums, n, out, certain);
+}
+DLT_FN void end_rows(const double* const (&rows)[lanes], int64_t n, double* out, bool* certain) {
+  const V start = above_of(plain_sums(rows, n));
+  V sums[lanes], rests[lanes] = {};
+  each<lanes>([&](int r) __attribute__((always_inline)) { sums[r] = V{} + start[r]; });
+  each_register(rows, n, [&](int r, V x) __attribute__((always_inline)) { add_smaller(&sums[r], &rests[r], x); });
+  Pair pairs[lanes];
+  each<lanes>([&](int r) __attribute__((always_inline)) { pairs[r] = {sums[r] - start[r], rests[r]}; });
+  const Pair all = joined(pairs, Plus{});
+  end_columns<V, 1>(&all.sum, &all.rest, n, out, certain);
+}
+
+DLT_FN int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+
+template <class F>
+void rows(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain) {
+  F* const to = static_cast<F*>(out);
+  for (int64_t first = 0; first < count; first += lanes) {
+    const F* row[lanes];
+    for (int64_t r = 0; r < lanes; ++r)
+      row[r] = reinterpret_cast<const F*>(static_cast<const char*>(a) + least(first + r, count - 1) * step);
+    F norms[lanes];
+    bool known[lanes];
+    memset(known, 1, sizeof known);
+    end_rows(row, n, norms, known);
+    const int64_t left = least(count - first, lanes);
+    memcpy(to + first, norms, size_t(left) * sizeof(F));
+    memcpy(certain + first, known, size_t(left));
+  }
+}
+
 }  // namespace
 
 void fill_norms(LinalgKernels* kernels) {
-  kernels->norms[0] = {run<float>, columns<float>};
-  kernels->norms[1] = {run<double>, columns<double>};
+  kernels->norms[0] = {run<float>, columns<float>, rows<float>};
+  kernels->norms[1] = {run<double>, columns<double>, rows<double>};
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -51,7 +51,6 @@ DLT_FN bool has_any(integers x) {
   return all != 0;
 #endif
 }
-DLT_FN unsigned first_lanes(int64_t n) { return n <= 0 ? 0 : n >= lanes ? all_lanes : (1u << n) - 1; }
 // c - a * b, rounded once.
 DLT_FN V rest_of(V c, V a, V b) {
 #if defined(__AVX512F__)
@@ -159,34 +158,6 @@ DLT_FN void take_first(T (&to)[COUNT], const T* from, int64_t n) {
 #endif
   for (int k = 0; k < COUNT; ++k) to[k] = T{};
   __builtin_memcpy(to, from, size_t(n) * sizeof(T));
-}
-
-// The first n elements in a register, and those of `others` behind them. None are where n is below 0, all where it is large.
-DLT_FN V load_first(const double* from, int64_t n, V others = V{}) {
-#if defined(__AVX512F__)
-  return V(_mm512_mask_loadu_pd(__m512d(others), __mmask8(first_lanes(n)), from));
-#elif defined(__AVX2__)
-  const __m256i there = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
-  return V(_mm256_blendv_pd(__m256d(others), _mm256_maskload_pd(from, there), _mm256_castsi256_pd(there)));
-#else
-  for (int j = 0; j < lanes; ++j)
-    if (j < n) others[j] = element<double>(from, j);
-  return others;
-#endif
-}
-DLT_FN V load_first(const float* from, int64_t n, V others = V{}) {
-#if defined(__AVX512F__)
-  const __mmask8 there = __mmask8(first_lanes(n));
-  return V(_mm512_mask_cvtps_pd(__m512d(others), there, _mm256_maskz_loadu_ps(there, from)));
-#elif defined(__AVX2__)
-  const __m128i there = _mm_cmpgt_epi32(_mm_set1_epi32(int(n)), _mm_setr_epi32(0, 1, 2, 3));
-  const __m256d mask = _mm256_castsi256_pd(_mm256_cvtepi32_epi64(there));
-  return V(_mm256_blendv_pd(__m256d(others), _mm256_cvtps_pd(_mm_maskload_ps(from, there)), mask));
-#else
-  for (int j = 0; j < lanes; ++j)
-    if (j < n) others[j] = double(element<float>(from, j));
-  return others;
-#endif
 }
 
 // The processor does not read ahead beyond a page of 4 KiB. Past the end too: a prefetch does not fault.
@@ -356,16 +327,6 @@ void merge_sums(void* states, int64_t capacity, const void* from, int64_t from_c
 // ---- the ends of sums: as many registers as one has lanes become one, which is divided and rounded once, where the bound on the errors
 // leaves one value
 
-// Lanes of two registers in turns of S, the even turns of both and the odd ones.
-template <int S, bool ODD, class X, int... I>
-DLT_FN X turns_of(X x, X y, std::integer_sequence<int, I...>) {
-  constexpr int count = sizeof...(I);
-  return __builtin_shufflevector(x, y, (I / (2 * S) * (2 * S) + I % S + (ODD ? S : 0) + (I % (2 * S) < S ? 0 : count))...);
-}
-template <int S, bool ODD, class X>
-DLT_FN X turns_of(X x, X y) {
-  return turns_of<S, ODD>(x, y, std::make_integer_sequence<int, int(sizeof x / sizeof x[0])>());
-}
 template <int S, bool ODD>
 DLT_FN TwoSum turns_of(const TwoSum& x, const TwoSum& y) {
   return {turns_of<S, ODD>(x.above, y.above), turns_of<S, ODD>(x.below, y.below), turns_of<S, ODD>(x.lost, y.lost)};
@@ -381,18 +342,6 @@ struct Add {
     return x;
   }
 };
-// Lane k of the result joins the lanes of x[k]; lanes in the second half are joined to those in the first one.
-template <int S = 1, int COUNT = lanes, class X, class Join>
-DLT_FN X joined(X* x, const Join& join) {
-  if constexpr (S == COUNT) return x[0];
-  else {
-    each<COUNT / (2 * S)>([&](int k) __attribute__((always_inline)) {
-      x[k] = join(turns_of<S, false>(x[2 * k], x[2 * k + 1]), turns_of<S, true>(x[2 * k], x[2 * k + 1]));
-    });
-    return joined<2 * S, COUNT>(x, join);
-  }
-}
-
 // The numbers as a dtype has them.
 template <class R>
 DLT_FN V as_result(V x) {
