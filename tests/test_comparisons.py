@@ -150,6 +150,28 @@ def test_comparisons_by_value_write_to_any_output_and_read_any_layout():
     assert (dl.zeros((0, 3), dtype="int64") == dl.zeros(3, dtype="uint64")).shape == (0, 3)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 31, 32, 33, 64, 67, 130])
+def test_every_length_and_place_of_a_single_element(dtype, n):
+    """Beside the registers of every level: whole ones, their rests, and one operand with steps of 0."""
+    if dtype.startswith("f"):
+        pool = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan]
+    else:
+        pool = [0, 1, dl.iinfo(dtype).min, dl.iinfo(dtype).max, dl.iinfo(dtype).max - 1]
+    x, y = ([pool[(k * step + k // 5) % len(pool)] for k in range(n + 1)] for step in (3, 4))
+    a, b = dl.asarray(x, dtype=dtype)[1:], dl.asarray(y, dtype=dtype)[1:]  # at any address
+    x, y = x[1:], y[1:]
+    for compare in COMPARISONS:
+        assert compare(a, b).view("uint8").tolist() == [int(compare(v, w)) for v, w in zip(x, y, strict=True)]
+        for one in range(min(n, len(pool))):
+            single = dl.broadcast_to(b[one], (n,))
+            assert compare(a, single).view("uint8").tolist() == [int(compare(v, y[one])) for v in x]
+            assert compare(single, a).view("uint8").tolist() == [int(compare(y[one], v)) for v in x]
+    if dtype.startswith("f"):
+        for name in ("isnan", "isinf", "isfinite"):
+            assert getattr(dl, name)(a).view("uint8").tolist() == [int(getattr(math, name)(v)) for v in x]
+
+
 def test_lists_beside_a_tensor_are_compared_element_by_element():
     t = dl.asarray([[1, 2], [3, 4]])
     assert (t == [[1, 0], [3, 0]]).tolist() == [[True, False], [True, False]]

@@ -45,7 +45,8 @@ void fill_table(Kernels* kernels) {
   fill_saturating_real(&elementwise);
   DLT_LOWEST_LEVEL::fill_saturating_exact(&elementwise);
   fill_streams(&elementwise);
-  fill_wide(&elementwise);
+  fill_comparisons(&elementwise);
+  fill_roots(&elementwise);
   fill_gather(&index);
   fill_masks(&index);
   fill_products(&linalg);
