@@ -28,6 +28,7 @@ using scans::Before, scans::block;
 constexpr int64_t share_from = 1 << 17, share_awake_from = 1 << 15, chunk = 1 << 13;  // elements
 constexpr int64_t most_blocks = 64;
 constexpr int64_t few_elements = 1 << 12;  // fewer are moved by lines
+constexpr int64_t most_transposed = 4;
 
 void multiply_integers(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) a[i] *= a[i - 1];
@@ -167,10 +168,10 @@ void sum_row(const Sums& all, int64_t row) {
   }
 }
 
-// Rows of less than a group, transposed.
+// Rows of at most `most_transposed` elements: longer ones are exchanged with columns in registers.
 void sum_short_rows(const Sums& all, int type, int64_t first, int64_t last) {
   constexpr int64_t at_once = 128;
-  alignas(64) char tile[at_once * scans::group * 8];
+  alignas(64) char tile[at_once * most_transposed * 8];
   const Kernels& of = kernels();
   for (int64_t r = first; r < last; r += at_once) {
     const int64_t count = smaller(at_once, last - r), pitch = count * all.width;
@@ -316,7 +317,7 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
   const bool is_apart = all.out + n * width <= all.in || all.in + n * width <= all.out;
   if (threads > 1 && rows == 1 && n >= share_awake_from && is_apart && in_succession()) return sum_two_parts(all);
   if (rows > 1 && rows * n >= share_from) all.rows_per_task = ceil_divide(chunk, n);
-  if (n < scans::group && rows >= 8) {
+  if (n <= most_transposed && rows >= 8) {
     return parallel(ceil_divide(rows, all.rows_per_task), [&](int64_t number) {
       const int64_t first = number * all.rows_per_task;
       sum_short_rows(all, type, first, smaller(first + all.rows_per_task, rows));

@@ -199,25 +199,25 @@ DLT_FN void add_before(Number* v) {
     for (int i = N - 1; i >= distance; --i) v[i] = v[i - distance] + v[i];
 }
 
-// The first n lanes of a register, and back.
-template <class T>
-DLT_FN V load_some(const void* from, int64_t n) {
-#if defined(__AVX512F__)
-  const auto there = __mmask8((1u << n) - 1);
-  if constexpr (is_same<T, double>::value) return V(_mm512_maskz_loadu_pd(there, from));
-  else return V(_mm512_maskz_cvtps_pd(0xff, _mm256_maskz_loadu_ps(there, from)));
-#else
-  double few[lanes];
-  for (int64_t k = 0; k < lanes; ++k) few[k] = k < n ? double(static_cast<const loose_t<T>*>(from)[k]) : 0.0;
-  return load<double>(few, 0);
-#endif
-}
+// The first n > 0 lanes of a register to memory, all where n is large.
 template <class T>
 DLT_FN void save_some(void* to, V x, int64_t n) {
+  if (n >= lanes) return save<T>(to, 0, x);
 #if defined(__AVX512F__)
   const auto there = __mmask8((1u << n) - 1);
   if constexpr (is_same<T, double>::value) _mm512_mask_storeu_pd(to, there, __m512d(x));
   else _mm256_mask_storeu_ps(to, there, __m256(narrowed(x)));
+#elif defined(__AVX2__)
+  T* const at = static_cast<T*>(to);
+  if constexpr (is_same<T, double>::value) {
+    const __m128d low = _mm256_castpd256_pd128(__m256d(x)), high = _mm256_extractf128_pd(__m256d(x), 1);
+    if (n & 2) _mm_storeu_pd(at, low);
+    if (n & 1) _mm_store_sd(at + (n & 2), n & 2 ? high : low);
+  } else {
+    const __m128 all = _mm256_cvtpd_ps(__m256d(x));
+    if (n & 2) _mm_storel_epi64(reinterpret_cast<__m128i*>(at), _mm_castps_si128(all));
+    if (n & 1) _mm_store_ss(at + (n & 2), n & 2 ? _mm_movehl_ps(all, all) : all);
+  }
 #else
   for (int64_t k = 0; k < n; ++k) static_cast<loose_t<T>*>(to)[k] = T(x[k]);
 #endif
@@ -245,7 +245,9 @@ void sum_columns(char* out, const char* in, int64_t columns, int64_t out_pitch, 
   for (; c + lanes <= columns; c += lanes)
     take(c, [](const char* at) { return load<T>(at, 0); }, [](char* at, V x) { save<T>(at, 0, x); });
   if (const int64_t left = columns - c; left > 0)
-    take(c, [&](const char* at) { return load_some<T>(at, left); }, [&](char* at, V x) { save_some<T>(at, x, left); });
+    take(
+        c, [&](const char* at) { return load_first(reinterpret_cast<const T*>(at), left); },
+        [&](char* at, V x) { save_some<T>(at, x, left); });
 }
 
 template <class T>
@@ -272,9 +274,71 @@ void sum_lines(void* out, const void* in, int64_t columns, int64_t n, int64_t ou
   }
 }
 
+// ---- short rows, one in each lane
+
+// Exchanges rows and columns of as many registers as one has lanes.
+template <int S = 1>
+DLT_FN void transpose(V* v) {
+  if constexpr (S < lanes) {
+    each<lanes>([&](int k) __attribute__((always_inline)) {
+      if ((k & S) != 0) return;
+      const V x = v[k], y = v[k + S];
+      v[k] = turns_of<S, false>(x, y);
+      v[k + S] = turns_of<S, true>(x, y);
+    });
+    transpose<2 * S>(v);
+  }
+}
+
+// Elements of as many rows as a register has lanes, from element `at` on: N of them, or the first `count` of so many. `sums`, of those
+// before them, grows by them.
+template <class T, int N, bool WHOLE>
+DLT_FN void sum_part(char* const (&to)[lanes], const char* const (&from)[lanes], int64_t at, int64_t count, V* sums) {
+  const V nan = V{} + __builtin_nan(""), start = *sums;
+  V v[N];
+  each<N / lanes>([&](int m) __attribute__((always_inline)) {
+    each<lanes>([&](int r) __attribute__((always_inline)) {
+      const T* const row = reinterpret_cast<const T*>(from[r]) + at;
+      v[m * lanes + r] = WHOLE ? load<T>(row, m) : load_first(row + m * lanes, count - m * lanes);
+    });
+    transpose(v + m * lanes);
+  });
+  add_before<N>(v);
+  *sums = start + v[N - 1];
+  each<N>([&](int i) __attribute__((always_inline)) {
+    const V sum = v[i] + start;
+    v[i] = sum == sum ? sum : nan;
+  });
+  each<N / lanes>([&](int m) __attribute__((always_inline)) {
+    transpose(v + m * lanes);
+    const int64_t left = count - m * lanes;
+    each<lanes>([&](int r) __attribute__((always_inline)) {
+      T* const row = reinterpret_cast<T*>(to[r]) + at;
+      if (WHOLE) save<T>(row, m, v[m * lanes + r]);
+      else if (left > 0) save_some<T>(row + m * lanes, v[m * lanes + r], left);
+    });
+  });
+}
+
 template <class T>
 void sum_rows(void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch, int64_t in_pitch) {
-  for (int64_t r = 0; r < rows; ++r) {
+  constexpr int64_t most_in_lanes = 64;
+  int64_t r = 0;
+  if (n <= most_in_lanes)
+    for (; r + lanes <= rows; r += lanes) {
+      char* to[lanes];
+      const char* from[lanes];
+      for (int k = 0; k < lanes; ++k) {
+        to[k] = static_cast<char*>(out) + (r + k) * out_pitch;
+        from[k] = static_cast<const char*>(in) + (r + k) * in_pitch;
+      }
+      V sums = -V{};
+      int64_t i = 0;
+      for (; i + group <= n; i += group) sum_part<T, group, true>(to, from, i, group, &sums);
+      if (n - i > lanes) sum_part<T, group, false>(to, from, i, n - i, &sums);
+      else if (i < n) sum_part<T, lanes, false>(to, from, i, n - i, &sums);
+    }
+  for (; r < rows; ++r) {
     char* const to = static_cast<char*>(out) + r * out_pitch;
     const double sum = running_sums<T, true, true>(to, static_cast<const char*>(in) + r * in_pitch, n, nullptr);
     if (sum != sum) settle_nans<T>(to, n);
