@@ -245,6 +245,24 @@ def test_matrices_of_bfloat16_with_special_values(value, level):
     assert same(*both_ways(whole, w))
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+@pytest.mark.parametrize("count", [15, 63, 64, 65, 130, 201])
+def test_stacks_of_small_matrices_have_the_bits_of_single_products(name, count, level):
+    for m, k, n in [(1, 3, 3), (2, 2, 2), (4, 4, 1), (3, 5, 2), (1, 8, 4), (2, 32, 1), (2, 33, 1), (4, 4, 4)]:
+        x, w = (
+            dl.astype(floats((count, *shape), seed) * 100, name)
+            for seed, shape in enumerate([(m, k), (k, n)], start=count)
+        )
+        x[3, 0, 0], w[5, 0, 0], w[7, k - 1, 0] = float("inf"), float("nan"), -0.0
+        want = [[dl.matmul(a, b, dtype=dtype) for a, b in zip(x, w, strict=True)] for dtype in ("float32", name)]
+        turned, spaced = dl.copy(w.mT).mT, dl.repeat(w, 2, axis=0)[::2]
+        for left, right in [(x, w), (dl.copy(x.mT).mT, w), (x, turned), (x[::-1][::-1], spaced)]:
+            for one, dtype in zip(want, ("float32", name), strict=True):
+                assert dl.matmul(left, right, dtype=dtype).tobytes() == dl.stack(one).tobytes(), (m, k, n)
+        alike = [dl.matmul(x[1], b, dtype="float32") for b in w]
+        assert dl.matmul(dl.broadcast_to(x[1], x.shape), w, dtype="float32").tobytes() == dl.stack(alike).tobytes()
+
+
 def test_threads_do_not_change_bits_of_bfloat16():
     x, w = (dl.astype(floats(shape, seed), "bfloat16") for seed, shape in enumerate([(300, 1100), (1100, 600)]))
     before, found = dl.num_threads(), []

@@ -174,37 +174,22 @@ struct Batches {
 // call of the other kernel for each costs more than these moves.
 constexpr int64_t most_side_by_side = 128, most_side_bytes = 768, least_side_by_side = 16;
 
-// Writes the elements of `count` matrices, `step` bytes apart, to runs, and sets their strides to those of the runs.
-void spread(Matrix* m, int64_t step, int64_t parts, int64_t width, int64_t count, char* runs) {
-  const bool in_columns = abs(m->row) < abs(m->column);
-  int64_t inner = in_columns ? m->rows : m->columns, outer = in_columns ? m->columns : m->rows;
-  const int64_t inner_step = in_columns ? m->row : m->column, outer_step = in_columns ? m->column : m->row;
-  const int64_t inner_run = parts * lane_bytes, outer_run = inner * inner_run;
-  int64_t n = parts, by = width;  // numbers that are moved at once
-  const auto join = [&](int64_t* extent, int64_t next) {
-    if (n != 1 && next != n * by) return;
-    if (n == 1) by = next;
-    n *= *extent;
-    *extent = 1;
-  };
-  join(&inner, inner_step);
-  if (inner == 1) join(&outer, outer_step);
-  const move_t move = kernels().copy->moves[width_index(width)];
-  char* to = runs;
-  for (int64_t i = 0; i < outer; ++i)
-    for (int64_t j = 0; j < inner; ++j, to += n * lane_bytes)
-      move(to, lane_bytes, width, m->data + i * outer_step + j * inner_step, by, step, n, count);
-  if (const int64_t bytes = count * width, rest = bytes % 64;
-      rest != 0)  // numbers of no matrix, which are not slow to multiply
-    for (char* run = runs; run < to; run += lane_bytes) memset(run + bytes, 0, size_t(64 - rest));
-  *m = {runs, m->rows, m->columns, in_columns ? inner_run : outer_run, in_columns ? outer_run : inner_run};
+// The numbers of a matrix, at most `most_side_by_side`, and of its operands; 0 where they are too many.
+int64_t side_by_side_numbers(const Product& p) {
+  const int64_t parts = type_table[p.type].dtype.code == kDLComplex ? 2 : 1, width = p.width / parts;
+  const int64_t rows = p.c.rows, columns = p.c.columns, depth = p.a.columns;
+  const int64_t numbers = (rows * depth + depth * columns + rows * columns) * parts;
+  return numbers > most_side_by_side || numbers * width > most_side_bytes ? 0 : numbers;
 }
 
 bool multiply_side_by_side(const StackProduct& s, const Product& p) {
   const int64_t parts = type_table[p.type].dtype.code == kDLComplex ? 2 : 1, width = p.width / parts;
   const int64_t size_a = s.rows * s.depth * parts, size_b = s.depth * s.columns * parts, size_c = s.rows * s.columns * parts;
-  const int64_t numbers = size_a + size_b + size_c;
-  if (s.count < least_side_by_side || numbers > most_side_by_side || numbers * width > most_side_bytes) return false;
+  const bool is_converted = p.a_type != p.type;  // no other kernel takes these
+  if ((s.count < least_side_by_side && !is_converted) || side_by_side_numbers(p) == 0) return false;
+  const lane_product_t multiply_lanes = p.kernel == kernels().linalg->alternating_product
+                                            ? kernels().linalg->alternating_lane_product
+                                            : kernels().linalg->lane_products[p.type];
   alignas(64) char runs[most_side_by_side * lane_bytes];
   const move_t move = kernels().copy->moves[width_index(width)];
   StackProduct t = s;
@@ -217,8 +202,8 @@ bool multiply_side_by_side(const StackProduct& s, const Product& p) {
     char* const sums = runs + (size_a + size_b) * lane_bytes;
     const bool is_joined = s.c_row == s.columns * p.width || s.rows == 1;
     const int64_t rows = is_joined ? 1 : s.rows, n = size_c / rows;
-    kernels().linalg->lane_products[p.type]({sums, a.data, b.data, 0, 0, 0, s.columns * parts * lane_bytes, a.row, a.column,
-                                             b.row, b.column, s.rows, s.columns, s.depth, t.count});
+    multiply_lanes({sums, a.data, b.data, 0, 0, 0, s.columns * parts * lane_bytes, a.row, a.column, b.row, b.column, s.rows,
+                    s.columns, s.depth, t.count});
     for (int64_t r = 0; r < rows; ++r) {
       char* const to = s.c + first * s.c_step + r * s.c_row;
       const char* const from = sums + r * n * lane_bytes;
@@ -227,6 +212,21 @@ bool multiply_side_by_side(const StackProduct& s, const Product& p) {
     }
   }
   return true;
+}
+
+// Matrices of narrow elements whose product is one of float32: so many are converted for a call.
+constexpr int64_t converted_piece = 64;
+
+StackProduct stack_of(const Product& p, int64_t a_step, int64_t b_step, int64_t c_step, int64_t count) {
+  return {p.c.data,   p.a.data, p.b.data,   c_step,   a_step,      b_step,      p.c.row, p.a.row,
+          p.a.column, p.b.row,  p.b.column, p.c.rows, p.c.columns, p.a.columns, count};
+}
+
+[[gnu::noinline]] void multiply_converted(Product p, int64_t a_step, int64_t b_step, int64_t c_step, int64_t count) {
+  alignas(64) char a[most_side_bytes * converted_piece], b[most_side_bytes * converted_piece];
+  convert_block(&p.a, p.a_type, p.type, &a_step, count, a);
+  convert_block(&p.b, p.b_type, p.type, &b_step, count, b);
+  multiply_side_by_side(stack_of(p, a_step, b_step, c_step, count), p);
 }
 
 void multiply_batch(void* context, int64_t index) {
@@ -248,21 +248,9 @@ void multiply_batch(void* context, int64_t index) {
     return;
   }
   const int last = batches.dims - 1;
-  const StackProduct stack{p.c.data,
-                           p.a.data,
-                           p.b.data,
-                           batches.c_step(last),
-                           batches.a_step(last),
-                           batches.b_step(last),
-                           p.c.row,
-                           p.a.row,
-                           p.a.column,
-                           p.b.row,
-                           p.b.column,
-                           p.c.rows,
-                           p.c.columns,
-                           p.a.columns,
-                           count};
+  const int64_t a_step = batches.a_step(last), b_step = batches.b_step(last), c_step = batches.c_step(last);
+  if (p.a_type != p.type) return multiply_converted(p, a_step, b_step, c_step, count);
+  const StackProduct stack = stack_of(p, a_step, b_step, c_step, count);
   if (!multiply_side_by_side(stack, p)) kernels().linalg->stack_products[p.type](stack);
 }
 
@@ -295,6 +283,18 @@ bool is_small(const Product& p) {
          p.a.columns * p.c.columns <= most_stacked && !is_vector_product(p.c.rows, p.c.columns, p.a.columns);
 }
 
+// Small matrices of narrow elements that are converted and multiplied side by side.
+bool are_converted(const Batches& batches, int d) {
+  const Product& p = batches.first;
+  const auto is_narrow = [&](int type) {
+    return type_table[type].bytes == 2 && kernels().copy->casts[0][type][p.type] != nullptr;
+  };
+  if (p.type != type_float32 || !is_narrow(p.a_type) || !is_narrow(p.b_type)) return false;
+  return batches.c->shape[d] >= converted_piece && p.a.columns > 0 && p.a.columns <= block_terms &&
+         side_by_side_numbers(p) > 0 && !is_vector_product(p.c.rows, p.c.columns, p.a.columns) &&
+         is_block(p.a, batches.a_bytes, batches.a_step(d)) && is_block(p.b, batches.b_bytes, batches.b_step(d));
+}
+
 Status multiply_stack(Batches batches) {
   merge_rows(&batches);
   Product& first = batches.first;
@@ -309,6 +309,8 @@ Status multiply_stack(Batches batches) {
     --batches.dims;
   } else if (last >= 0 && is_small(first)) {
     batches.piece = larger(smaller(batches.c->shape[last], small_piece), 2);
+  } else if (last >= 0 && are_converted(batches, last)) {
+    batches.piece = converted_piece;
   }
   int64_t count = numel(batches.dims, batches.c->shape);
   const int64_t work = batches.first.work();

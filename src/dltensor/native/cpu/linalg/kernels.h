@@ -166,6 +166,7 @@ struct LinalgKernels {
   product_t alternating_product;  // of bfloat16, converted to float32: depth from the beginning of a chain
   stack_product_t stack_products[type_count];
   lane_product_t lane_products[type_count];
+  lane_product_t alternating_lane_product;  // of bfloat16 as float32, of at most block_terms terms
   chains_t chains[type_count];  // of floats and complex numbers
   vector_product_t vector_products[type_count];
   narrow_product_t narrow_products[type_count];  // null: of other dtypes, and where the processor lacks instructions

@@ -365,4 +365,43 @@ Status multiply_panels(const Product& p) noexcept {
   return few && p.a.columns >= 2 * least_depth_of_part ? multiply_parts(p, threads > 1) : multiply_blocks(p, threads);
 }
 
+// ---- small matrices
+
+void spread(Matrix* m, int64_t step, int64_t parts, int64_t width, int64_t count, char* runs) noexcept {
+  const bool in_columns = abs(m->row) < abs(m->column);
+  int64_t inner = in_columns ? m->rows : m->columns, outer = in_columns ? m->columns : m->rows;
+  const int64_t inner_step = in_columns ? m->row : m->column, outer_step = in_columns ? m->column : m->row;
+  const int64_t inner_run = parts * lane_bytes, outer_run = inner * inner_run;
+  int64_t n = parts, by = width;  // numbers that are moved at once
+  const auto join = [&](int64_t* extent, int64_t next) {
+    if (n != 1 && next != n * by) return;
+    if (n == 1) by = next;
+    n *= *extent;
+    *extent = 1;
+  };
+  join(&inner, inner_step);
+  if (inner == 1) join(&outer, outer_step);
+  const move_t move = kernels().copy->moves[width_index(width)];
+  char* to = runs;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t j = 0; j < inner; ++j, to += n * lane_bytes)
+      move(to, lane_bytes, width, m->data + i * outer_step + j * inner_step, by, step, n, count);
+  if (const int64_t bytes = count * width, rest = bytes % 64;
+      rest != 0)  // numbers of no matrix, which are not slow to multiply
+    for (char* run = runs; run < to; run += lane_bytes) memset(run + bytes, 0, size_t(64 - rest));
+  *m = {runs, m->rows, m->columns, in_columns ? inner_run : outer_run, in_columns ? outer_run : inner_run};
+}
+
+bool is_block(const Matrix& m, int64_t bytes, int64_t step) noexcept {
+  const bool in_rows = (m.column == bytes || m.columns == 1) && (m.row == m.columns * bytes || m.rows == 1);
+  const bool in_columns = (m.row == bytes || m.rows == 1) && (m.column == m.rows * bytes || m.columns == 1);
+  return (in_rows || in_columns) && (step == 0 || step == m.rows * m.columns * bytes);
+}
+void convert_block(Matrix* m, int from, int to, int64_t* step, int64_t count, char* out) noexcept {
+  const int64_t scale = type_table[to].bytes / type_table[from].bytes;
+  kernels().copy->casts[0][from][to](out, m->data, nullptr, nullptr, m->rows * m->columns * (*step == 0 ? 1 : count), 0);
+  *m = {out, m->rows, m->columns, m->row * scale, m->column * scale};
+  *step *= scale;
+}
+
 }  // namespace dlt

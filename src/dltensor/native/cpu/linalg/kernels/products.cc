@@ -360,6 +360,22 @@ void lane_product(const StackProduct& s) {
       }
 }
 
+// The same of at most one block of terms of bfloat16, as float32: the order of decision 76.
+void alternating_lane_product(const StackProduct& s) {
+  using V = pack<float>::type;
+  for (int64_t lane = 0; lane < s.count * int64_t(sizeof(float)); lane += register_bytes)
+    for (int64_t r = 0; r < s.rows; ++r)
+      for (int64_t j = 0; j < s.columns; ++j) {
+        const char *a = s.a + r * s.a_row + lane, *b = s.b + j * s.b_column + lane;
+        V even{}, odd{};
+        for (int64_t k = 0; k < s.depth; k += 2, a += 2 * s.a_column, b += 2 * s.b_row) {
+          even = even + load<float>(a) * load<float>(b);
+          if (k + 1 < s.depth) odd = odd + load<float>(a + s.a_column) * load<float>(b + s.b_row);
+        }
+        *reinterpret_cast<pack<float>::loose*>(s.c + r * s.c_row + j * lane_bytes + lane) = even + odd;
+      }
+}
+
 // ---- few rows and columns of a great depth, whose sums would wait for each other: H chains at once
 
 template <class T, int P, int R, int H, bool PART>
@@ -471,6 +487,7 @@ void fill_products(LinalgKernels* kernels) {
   fill<float, 2>(kernels, type_complex64);
   fill<double, 2>(kernels, type_complex128);
   kernels->alternating_product = product<alternating, 1>;
+  kernels->alternating_lane_product = alternating_lane_product;
 }
 
 }  // namespace dlt::DLT_LEVEL
