@@ -5,6 +5,7 @@
 
 #include "native/cpu/runtime/kernels/registers.h"
 #include "native/cpu/sort/kernels.h"
+#include "native/cpu/sort/kernels/partitions.h"
 
 #if defined(__AVX512BW__)
 #include <immintrin.h>
@@ -169,6 +170,20 @@ int64_t keep_between(const void* all, int64_t n, uint64_t lowest, uint64_t highe
       const unsigned under = lanes_below(v, low);
       lower += __builtin_popcount(under);
       kept += append(out + kept, lanes_upto(v, high) & ~under, v);
+    }
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(U) >= 4) {
+    using S = signed_of<U>;
+    using V = lanes_t<S>;
+    constexpr int64_t lanes = pack<S>::lanes;
+    const V sign = V{} + S(U(1) << (bits<U> - 1)), least = (V{} + S(low)) ^ sign, most = (V{} + S(high)) ^ sign;
+    for (; i + lanes <= n; i += lanes) {
+      const V v = load<S>(reinterpret_cast<const char*>(keys + i)), key = v ^ sign;
+      const unsigned under = set_below<S>(key, least), inside = ~(under | set_below<S>(most, key)) & ((1u << lanes) - 1);
+      lower += __builtin_popcount(under);
+      *reinterpret_cast<typename pack<S>::loose*>(out + kept) = parted(v, inside);
+      kept += __builtin_popcount(inside);
     }
   }
 #endif
