@@ -368,7 +368,7 @@ Status multiply_panels(const Product& p) noexcept {
 // ---- small matrices
 
 void spread(Matrix* m, int64_t step, int64_t parts, int64_t width, int64_t count, char* runs) noexcept {
-  const bool in_columns = abs(m->row) < abs(m->column);
+  const bool in_columns = magnitude(m->row) < magnitude(m->column);
   int64_t inner = in_columns ? m->rows : m->columns, outer = in_columns ? m->columns : m->rows;
   const int64_t inner_step = in_columns ? m->row : m->column, outer_step = in_columns ? m->column : m->row;
   const int64_t inner_run = parts * lane_bytes, outer_run = inner * inner_run;
