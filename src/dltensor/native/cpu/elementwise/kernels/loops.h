@@ -126,7 +126,7 @@ struct served_by<Body, T> {
 template <class Body, class T>
 using loop_type = typename served_by<Body, T>::type;
 
-// True where integers.cc, comparisons.cc, roots.cc or functions have a loop of their own for an operation over T.
+// True where integers.cc, comparisons.cc or functions have a loop of their own for an operation over T.
 template <class T>
 constexpr bool is_elsewhere(int op) {
 #define DLT_IS(name, operands) \

@@ -65,7 +65,6 @@ void fill_samples(RandomKernels* kernels);
 void fill_small_matrices(LinalgKernels* kernels);
 void fill_factors(LinalgKernels* kernels);
 void fill_comparisons(ElementwiseKernels* kernels);  // over what others have filled
-void fill_roots(ElementwiseKernels* kernels);  // the same
 void fill_single_functions(ElementwiseKernels* kernels);
 void fill_double_functions(ElementwiseKernels* kernels);
 

@@ -46,7 +46,6 @@ void fill_table(Kernels* kernels) {
   DLT_LOWEST_LEVEL::fill_saturating_exact(&elementwise);
   fill_streams(&elementwise);
   fill_comparisons(&elementwise);
-  fill_roots(&elementwise);
   fill_gather(&index);
   fill_masks(&index);
   fill_products(&linalg);
