@@ -608,6 +608,64 @@ def test_ragged_sequences_are_refused(ragged):
         dl.asarray(ragged)
 
 
+X, Y = np.arange(6.0).reshape(2, 3), np.arange(6, 12, dtype="int16").reshape(3, 2)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [X, X], (X[0], X[1]), [X, Y.T], [Y.T[::-1], X[:, ::-1]], [X[0], [7, 8, 9]], [[7, 8, 9], X[0]], [[X, X], [X, X]],
+        [[[7, 8, 9], X[0]], X], [np.zeros((0, 2)), np.zeros((0, 2))], [[X[:0]], [X[:0]]], [X.astype("f4"), 1j * X],
+        [X[0] > 0, X[1] > 3],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("of", [np.asarray, dl.asarray])
+def test_arrays_are_items_of_sequences(items, of):
+    def converted(item):
+        return [*map(converted, item)] if isinstance(item, (list, tuple)) else of(item)
+
+    given = [item if isinstance(item, list) and type(item[0]) is int else converted(item) for item in items]
+    found = dl.asarray(given)
+    assert (found.shape, str(found.dtype)) == (np.array(items).shape, str(np.array(items).dtype))
+    assert found.tolist() == np.array(items).tolist()
+    assert dl.mean([[1.0, 2.0], of(X[0, 1:])], axis=0).tolist() == [1.0, 2.0]
+
+
+def test_arrays_in_sequences_have_the_dtype_that_is_given():
+    assert dl.asarray([X[0] + 0.5, [1, 2, 3]], dtype="int8").tolist() == [[0, 1, 2], [1, 2, 3]]
+    assert dl.asarray([dl.zeros(3, dtype="int4"), [1, 2, 3]], dtype="int4").tolist() == [[0, 0, 0], [1, 2, 3]]
+    narrow = dl.asarray([dl.asarray([1.5, 2.0], dtype="float8_e4m3fn")] * 2)
+    assert (str(narrow.dtype), narrow.tolist()) == ("float8_e4m3fn", [[1.5, 2.0]] * 2)
+    assert dl.asarray([narrow[0], narrow[1]], dtype="float32").tolist() == [[1.5, 2.0]] * 2
+    with pytest.raises(TypeError, match="complex128 to float64 would drop the imaginary part"):
+        dl.asarray([1j * X], dtype="float64")
+
+
+def test_an_array_in_a_sequence_is_copied():
+    t = dl.zeros(2)
+    both = dl.asarray([t, t])
+    both[0] = 1
+    assert t.tolist() == both[1].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="copy=False forbids a copy"):
+        dl.asarray([t], copy=False)
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        ([X, Y], r"ragged: found an array of shape \(3, 2\) where the first item has shape \(2, 3\)"),
+        ([X[0], 1.0], "ragged: expected 3 items at depth 1, got float"),
+        ([1.0, X[0]], r"ragged: found an array of shape \(3,\) where the first item has shape \(\)"),
+        ([[1.0], X], r"ragged: found an array of shape \(2, 3\) where the first item has shape \(1,\)"),
+        ([X[0], [[1], [2], [3]]], r"ragged: found list where shape \(2, 3\) has a number"),
+        ([[np.zeros((1,) * 63)]], "nested more than 64 deep"),
+    ],
+)
+def test_arrays_of_other_shapes_in_sequences_are_refused(items, words):
+    with pytest.raises(ValueError, match=words):
+        dl.asarray(items)
+
+
 class Liar(tuple):
     """Three items, of which iterating gives another number."""
 

@@ -11,6 +11,7 @@ from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
 
 from .buffers cimport take_buffer, take_interface
 from .default_dtype cimport default_real
@@ -18,17 +19,18 @@ from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, COLUMN, CUDA_ARRA
                       PROTOCOL, TABLE, ImportedTensor, TypeEntry, adopt_object, borrow_table,
                       cached_entry, check_mask, check_tensor, classify_type, entry_of, import_managed, import_tensor,
                       is_numpy_scalar, raise_table_error, update_entry)
-from .indexing cimport integer_of
+from .indexing cimport Place, integer_of
 from .interop.numpy cimport import_numpy, is_new_array
 from .interop.torch cimport import_plain, is_lazy
-from .native cimport (MAX_DIMS, computed_types, export_managed, find_type, numel, promote, release, type_bool,
-                      type_complex64, type_float32, type_int64, type_table)
+from .native cimport (MAX_DIMS, computed_types, export_managed, find_type, is_contiguous, numel, promote, release,
+                      type_bool, type_complex64, type_float32, type_int64, type_table)
 from .scalars cimport kind_order, plain_number, promote_number, shown, store_exact, store_python
 from .signals cimport check_signals
 from .allocation cimport is_packed
 from .shapes cimport as_tuple, read_shape
-from .tensor cimport (Tensor, assign_scalar, copied, current_stream, device_operations, exchange_table,
-                      fill_from_import, new_empty, new_zeros, on_device, operations, same_view, uses_cuda)
+from .tensor cimport (Tensor, assign, assign_scalar, copied, current_stream, device_operations, exchange_table,
+                      fill_from_import, new_empty, new_zeros, on_device, operations, reshaped, same_view, uses_cuda,
+                      view_of)
 from .threads cimport Flag
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
@@ -78,11 +80,41 @@ cdef Tensor _from_numbers(object obj, object dtype, str func, bint wide=False):
     if type_ < 0 or type_ >= computed_types or t.impl.dl.dtype.lanes != 1:
         type_ = -1
     for leaf in leaves:
+        if type(leaf) is Tensor:
+            i += _store_array(t, i, <Tensor>leaf, type_, padded, func)
+            continue
         if type_ < 0 or not store_exact(leaf, type_, <char*>t.impl.dl.data + i * type_table[type_].bytes):
             store_python(t.impl.dl.data, i, leaf, t.impl.dl.dtype, padded, func)
         check_signals(i)
         i += 1
     return t
+
+
+cdef int64_t _store_array(Tensor t, int64_t start, Tensor x, int type_, bint padded, str func) except -1:
+    """Write the elements of an array among the numbers of a sequence from element `start` on; returns how many."""
+    cdef Place place
+    cdef int axis
+    cdef int source = find_type(x.impl.dl.dtype)
+    cdef int64_t i = 0, step = 1
+    cdef int64_t count = numel(x.impl.dl.ndim, x.impl.dl.shape)
+    if type_ < 0:
+        for number in reshaped(x, (-1,), None, func).tolist():
+            store_python(t.impl.dl.data, start + i, number, t.impl.dl.dtype, padded, func)
+            i += 1
+        return count
+    if source == type_ and is_contiguous(x.impl.dl.ndim, x.impl.dl.shape, x.impl.dl.strides):
+        if count > 0:
+            memcpy(<char*>t.impl.dl.data + start * type_table[type_].bytes, x.impl.dl.data,
+                   count * type_table[type_].bytes)
+        return count
+    if source != type_ and (source < 0 or source >= computed_types or kind_order(source) > kind_order(type_)):
+        x = operations.astype(x, t.dtype, False, False)
+    place.ndim, place.offset = x.impl.dl.ndim, start
+    for axis in range(place.ndim - 1, -1, -1):
+        place.shape[axis], place.strides[axis] = x.impl.dl.shape[axis], step
+        step *= place.shape[axis]
+    assign(view_of(t, &place), x, func)
+    return count
 
 
 cdef tuple _items(object x, str func):
@@ -98,14 +130,18 @@ cdef tuple _items(object x, str func):
 
 
 cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, NumberTypes* types, str func) except -1:
-    """Append the numbers of nested sequences in C order; returns how deep they are nested.
+    """Append the numbers and arrays of nested sequences in C order; returns how many dimensions they have together.
 
     `ndim` is -1 until the first number, or the first empty sequence, tells the depth. Every sequence is read once, so
     that whatever a number's conversion does to it, or a class says of its length, changes nothing.
     """
     cdef tuple items
+    cdef Tensor array
     cdef int64_t step = 0
     if not isinstance(x, (list, tuple, range)):
+        array = _array_item(x, func)
+        if array is not None:
+            return _collect_array(array, depth, ndim, shape, leaves, types, func)
         if ndim >= 0 and depth != ndim:
             raise ValueError(f"{func}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
                              f"{type(x).__qualname__}")
@@ -130,6 +166,50 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, Nu
         step += 1
         ndim = _collect(item, depth + 1, ndim, shape, leaves, types, func)
     return ndim
+
+
+cdef Tensor _array_item(object x, str func):
+    """An array of one dimension or more among the items of a sequence; None for all else."""
+    cdef const TypeEntry* entry
+    cdef Tensor t
+    if PyFloat_CheckExact(x) or PyLong_CheckExact(x) or PyBool_Check(x):
+        return None
+    if type(x) is Tensor:
+        t = x
+    else:
+        entry = entry_of(x)
+        if entry.path == NDARRAY:
+            t = _import(x, entry, None, func)
+        elif is_numpy_scalar(type(x)) or getattr(x, "ndim", 0) == 0:
+            return None
+        else:
+            t = _as_scalar(x, func)
+    return None if t is None or t.impl.dl.ndim == 0 else t
+
+
+cdef int _collect_array(Tensor x, int depth, int ndim, int64_t* shape, list leaves, NumberTypes* types,
+                        str func) except -1:
+    """Append an array that is an item of nested sequences; returns how many dimensions they have together."""
+    cdef int i, type_
+    cdef int total = depth + x.impl.dl.ndim
+    if not is_host(<int>x.impl.dl.device.device_type):
+        raise TypeError(f"{func}: expected {_EXPECTED}, got Tensor of shape {x.shape} on {x.device}; "
+                        f"stack() and concat() join tensors")
+    if total > 64:
+        raise ValueError(f"{func}: sequences are nested more than 64 deep")
+    for i in range(depth, total):
+        if ndim < 0:
+            shape[i] = x.impl.dl.shape[i - depth]
+        elif total != ndim or shape[i] != x.impl.dl.shape[i - depth]:
+            raise ValueError(f"{func}: sequences are ragged: found an array of shape {x.shape} where the first item "
+                             f"has shape {as_tuple(ndim - depth, shape + depth) if ndim >= depth else ()}")
+    if types != NULL:
+        type_ = find_type(x.impl.dl.dtype)
+        if type_ < 0:
+            raise TypeError(f"{func}: elements of {x.dtype} are no numbers; pass the dtype that the result shall have")
+        _add_type(types, type_, func)
+    leaves.append(x)
+    return total
 
 
 cdef str _EXPECTED = ("numbers, nested sequences of numbers, or an object with __dlpack__, the buffer protocol or an "
@@ -500,7 +580,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     obj : array_like, number, nested sequence of numbers or capsule
         A tensor of any framework (exchange table, ``__dlpack__``), an object with the buffer protocol,
         ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a column of pandas, polars or pyarrow, a
-        number, or nested sequences of numbers.
+        number, or nested sequences of numbers and arrays.
     dtype : dtype_like, optional
         Element type. By default that of `obj`, also of a NumPy scalar. In sequences the dtypes of typed scalars and of
         arrays of 0 dimensions promote; Python numbers alone become bool, int64, `get_default_dtype` or the

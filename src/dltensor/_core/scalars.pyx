@@ -241,7 +241,8 @@ cpdef object plain_number(object value, str func, str expected="a number"):
     for name, kind in (("__index__", operator.index), ("__float__", float), ("__complex__", complex)):
         if hasattr(value, name):
             return kind(value)
-    raise TypeError(f"{func}: expected {expected}, got {_type_name(value)}")
+    remedy = "; text is no element, use NumPy" if isinstance(value, str) else ""
+    raise TypeError(f"{func}: expected {expected}, got {_type_name(value)}{remedy}")
 
 
 cdef str shown(object number):

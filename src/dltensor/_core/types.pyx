@@ -752,8 +752,9 @@ cdef DLDataType read_dtype(object x, str func) except *:
                         f"has all names")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         raise TypeError(f"{func}: expected a dtype, got a tensor of type {type(x).__qualname__}; pass its .dtype")
+    remedy = "; elements are numbers, write a list of objects" if x is object else ""
     raise TypeError(f"{func}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
-                    f"or torch dtype, got {quoted(x, 80)}")
+                    f"or torch dtype, got {quoted(x, 80)}{remedy}")
 
 
 cdef object numpy_dtype(DLDataType value, str func):
