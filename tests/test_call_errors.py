@@ -57,6 +57,15 @@ def test_a_call_that_a_function_does_not_take_is_answered_with_its_signature(key
             r"^irfft: takes .* 5 were given; call it as irfft\(x, /, n=None, axis=-1",
         ),
         (lambda: dl.nanmax(X, 0, 1), r"^nanmax: .*call it as nanmax\(x, /, axis=None, \*, keepdims"),
+        (
+            lambda: dl.ones(3, requires_grad=True),
+            "^ones: got .* 'requires_grad'; call it as .*; tensors have no gradients",
+        ),
+        (
+            lambda: dl.sort([1], dim=0),
+            r"^sort: got .* 'dim'; call it as .*; PyTorch's sort returns indices too, call sort",
+        ),
+        (lambda: dl.linspace(0, 1, dim=0), r"^linspace: got .* 'dim'; call it as [^;]*$"),
         (lambda: dl.zeros(3, order="F"), r"^zeros: got .* 'order'; call it as .*; results are in C order, t\.T\."),
         (lambda: dl.concat([X, X], casting="no"), r"^concat: got .* 'casting'; .*; types are promoted .* astype\(\)"),
         (lambda: dl.sort(X, dim=0), r"^sort: got an unexpected .*'dim'; call it as sort\(x, /, axis=-1"),

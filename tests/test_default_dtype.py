@@ -293,7 +293,7 @@ def functions():
 FUNCTIONS = dict(functions())
 # Methods of PyTorch that convert to one dtype, a function that takes as many bytes as the dtype has, and those that are
 # defined in float32.
-FIXED = {"Tensor.float", "frombuffer", "dequantize", "quantized_matmul"}
+FIXED = {"FloatTensor", "Tensor.float", "frombuffer", "dequantize", "quantized_matmul"}
 
 
 def dtypes_of(call, arguments):

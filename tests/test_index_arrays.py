@@ -630,8 +630,9 @@ def test_take_has_numpys_shapes_and_copies():
         assert got.tolist() == np.take(array, index, 0).tolist()
         assert not got.same_memory(tensor)
     assert tensor.take([0], axis=-1).shape == (3, 1)
-    with pytest.raises(ValueError, match=r"take: axis may be None for one dimension only, x has shape \(3, 4\)"):
-        dl.take(tensor, [0])
+    assert dl.take(tensor, [5, -1]).tolist() == tensor.take([5, -1]).tolist() == np.take(array, [5, -1]).tolist()
+    assert dl.take(dl.asarray(7), [0, -1]).tolist() == [7, 7]
+    assert dl.take(tensor.mT, [1, 4]).tolist() == np.take(array.T, [1, 4]).tolist()
     with pytest.raises(IndexError, match="take: index 4 is out of range for axis 1 with size 4"):
         dl.take(tensor, [0, 4], axis=1)
     with pytest.raises(IndexError, match="take: axis 2 is out of range for 2 dimensions"):

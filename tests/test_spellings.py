@@ -95,6 +95,71 @@ def test_wrong_axes_are_named(call, error, words):
         call(dl.asarray(CUBE))
 
 
+def test_to_takes_a_device_a_dtype_both_or_a_tensor():
+    t, other = dl.asarray([1.5, 2.5]), dl.zeros(1, dtype="int8")
+    assert t.to("cpu", "int32").tolist() == t.to(device="cpu", dtype=dl.int32).tolist() == [1, 2]
+    assert t.to(other).dtype == t.to(dtype="int8", non_blocking=True).dtype == dl.int8
+    assert t.to("cpu", dl.float32) is t.to(t) is t.to(dtype="float32") is t
+    for call in (t.to, lambda: t.to("float32", "int8"), lambda: t.to(other, "int8")):
+        with pytest.raises(TypeError, match=r"^to: expected "):
+            call()
+
+
+def test_a_keyword_of_torch_is_refused_where_torch_returns_something_else():
+    t = dl.zeros((2, 3))
+    for call in (t.max, t.min, t.std, t.var):
+        with pytest.raises(TypeError, match="PyTorch"):
+            call(1, keepdim=True)
+    assert t.std(1, keepdim=True, unbiased=False).shape == t.sum(1, keepdim=True).shape == (2, 1)
+    with pytest.raises(TypeError, match=r"^max: axis .* got Tensor; write maximum\(x1, x2\) for two tensors"):
+        dl.max(t, t)
+
+
+def test_transpose_takes_the_order_of_numpy_or_two_dimensions_of_torch():
+    same(dl.transpose(CUBE, (2, 0, 1)), CUBE.transpose(2, 0, 1))
+    same(dl.transpose(CUBE, 0, 2), CUBE.swapaxes(0, 2))
+    same(dl.transpose(CUBE[0], -2, -1), CUBE[0].T)
+    same(dl.transpose(CUBE), CUBE.T)
+    with pytest.raises(IndexError, match=r"^transpose: axis 5 is out of range"):
+        dl.transpose(CUBE, 0, 5)
+    assert dl.t([1, 2]).tolist() == [1, 2]
+    with pytest.raises(ValueError, match=r"^t: expected at most 2 dimensions, got 3"):
+        dl.t(CUBE)
+
+
+def test_constructors_of_torch_take_data_or_extents():
+    assert dl.FloatTensor(2, 3).shape == (2, 3)
+    assert dl.LongTensor([1, 2]).tolist() == [1, 2]
+    assert dl.LongTensor(dl.asarray([1.5])).dtype == dl.int64
+    assert (dl.FloatTensor().shape, dl.FloatTensor([[1, 2]]).dtype) == ((0,), dl.float32)
+    assert dl.BoolTensor(True).shape == ()
+    data = dl.zeros(2)
+    dl.FloatTensor(data)[0] = 1
+    assert data.tolist() == [0, 0]
+    with pytest.raises(TypeError, match=r"^FloatTensor: expected one sequence or extents, got 2 arguments"):
+        dl.FloatTensor([1], [2])
+    assert (dl.float, dl.int, dl.ubyte, dl.uint) == (dl.float32, dl.int32, dl.uint8, dl.uint64)
+    assert dl.linalg.LinAlgError is dl.LinAlgError
+
+
+def test_new_tensors_have_the_dtype_of_another_or_the_one_that_is_given():
+    t = dl.zeros(2, dtype="int16")
+    assert t.new_zeros(3).dtype == t.new_empty((2, 0)).dtype == t.new_tensor([1.0]).dtype == dl.int16
+    assert t.new_zeros((3, 1), dtype=dl.bool, device=None).dtype == dl.bool
+    assert t.new_full((2,), 7, dtype="float64").tolist() == [7, 7]
+    with pytest.raises(TypeError, match=r"'requires_grad'.*tensors have no gradients"):
+        t.new_ones(2, requires_grad=True)
+
+
+def test_repeat_says_what_to_write_for_extents_of_torch():
+    with pytest.raises(IndexError, match=r"PyTorch's repeat is tile: write t.tile\(\(3, 1\)\)"):
+        dl.zeros(2).repeat(3, 1)
+    with pytest.raises(ValueError, match="PyTorch's numbers begin with the last axis"):
+        dl.pad(dl.zeros((2, 2)), (1, 1, 0, 0))
+    with pytest.raises(ValueError, match=r"^triu_indices_from: expected 2 dimensions, got 1"):
+        dl.triu_indices_from([1, 2])
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 3), [0]])
 def test_squeeze_is_numpys_as_a_method_and_as_a_function(axis):
     thin = CUBE.reshape(1, 6, 4, 1)

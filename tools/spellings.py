@@ -33,17 +33,18 @@ LIBRARIES = {
 }
 # Types of parameters in the stub, by name. All others are operands.
 TYPES = {
-    **dict.fromkeys(("dim", "dim0", "dim1", "start_dim", "end_dim", "offset", "n", "k"), "SupportsIndex"),
+    **dict.fromkeys(("dim", "dim0", "dim1", "start_dim", "end_dim", "offset", "n", "k", "ndim"), "SupportsIndex"),
     **dict.fromkeys(("keepdim", "keepdims", "copy", "largest", "sorted", "right", "as_tuple"), "bool"),
     "dtype": "DTypeLike | None",
     "device": "DeviceLike | None",
     "order": "str",
+    "fmt": "str",
     "mode": "str",
     "shape": "ShapeLike",
     "sizes": "ShapeLike",
     "source": "ShapeLike",
     "destination": "ShapeLike",
-    "axes": "Sequence[SupportsIndex] | None",
+    "axes": "SupportsIndex | Sequence[SupportsIndex] | None",
     "other": "Tensor",
     "count": "SupportsIndex",
     "function": "Callable[..., Any]",

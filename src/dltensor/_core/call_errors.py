@@ -5,10 +5,20 @@ import sys
 
 from .naming import text_signature
 
-# Parameters of NumPy that no function has, and what to write in place of them.
+# Parameters of NumPy and PyTorch that functions lack, and what to write in place of them; some of one function alone.
 _REMEDIES = {
     "order": "; results are in C order, t.T.contiguous().T is in Fortran order",
     "casting": "; types are promoted as in the array API, astype() converts to others",
+    "generator": "; write dl.random.Generator(seed)",
+    "memory_format": "; leave it out",
+    "pin_memory": "; write device='cuda_host'",
+    "requires_grad": "; tensors have no gradients, leave it out",
+    "subok": "; leave it out",
+    "linspace.retstep": "; write (stop - start) / (num - 1) for the step",
+    "median.dim": "; PyTorch's median is quantile(x, 0.5, axis=axis, method='lower')",
+    "pad.value": "; write constant_values=",
+    "sort.dim": "; PyTorch's sort returns indices too, call sort(x, axis=axis) and argsort(x, axis=axis)",
+    "svd.compute_uv": "; call svdvals(x) for the values alone",
 }
 _NAMESPACES = (
     "fft",
@@ -62,7 +72,8 @@ def _positional(kind):
 def _refused(name, fault, signature):
     for receiver in ("$self, /, ", "$self, /", "$self, ", "$self"):
         signature = signature.replace(receiver, "")
-    remedy = next((text for parameter, text in _REMEDIES.items() if fault.endswith(f"argument '{parameter}'")), "")
+    parameter = fault.rpartition("argument '")[2].rstrip("'")
+    remedy = _REMEDIES.get(f"{name}.{parameter}") or _REMEDIES.get(parameter, "")
     return f"{name}: {fault}; call it as {name}{signature}{remedy}"
 
 

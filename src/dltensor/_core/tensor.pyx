@@ -819,7 +819,8 @@ cdef class Tensor:
                 [2, 4]], shape=(2, 2), device=cpu, dtype=int64)
         """
         if self.impl.dl.ndim != 2:
-            raise ValueError(f"T: expected 2 dimensions, got {self.impl.dl.ndim}; use mT or permute_dims")
+            raise ValueError(f"T: expected 2 dimensions, got {self.impl.dl.ndim}; "
+                             f"{'leave it out' if self.impl.dl.ndim < 2 else 'use mT or permute_dims'}")
         return _swap_last(self)
 
     @property
@@ -1337,7 +1338,7 @@ cdef class Tensor:
         order = one_or_many(axes, "transpose")
         if len(order) == 2 and ndim > 2:
             raise ValueError(f"transpose: expected all {ndim} dimensions in their new order, as in NumPy, got {order}; "
-                             f"to swap two, as torch does, name all of them in permute()")
+                             f"to swap two, as torch does, write swapaxes{order}")
         return permuted(self, order, "transpose")
 
     def permute(self, *dims):
@@ -1472,13 +1473,15 @@ cdef class Tensor:
 
         return sort(self, axis=axis, descending=descending, stable=stable)
 
-    def to(self, device, *, non_blocking=False):
-        """Return the tensor on a device, or converted to a dtype.
+    def to(self, device=None, dtype=None, *, non_blocking=False):
+        """Return the tensor on a device, or converted to a dtype, or both.
 
         Parameters
         ----------
-        device : device_like or dtype_like
-            Device or dtype of the result.
+        device : device_like, dtype_like or Tensor, optional
+            Device of the result, or its dtype, or a tensor whose device and dtype it has.
+        dtype : dtype_like, optional
+            Element type of the result.
         non_blocking : bool, default False
             Taken for code of PyTorch, and without effect: a copy to a CUDA device does not wait for the device, and one
             to the host waits, so that the values are there. ``numpy(non_blocking=True)`` does not wait.
@@ -1492,6 +1495,8 @@ cdef class Tensor:
         ------
         DeviceError
             The device, its driver or its library is not available.
+        TypeError
+            There is neither a device nor a dtype, or two dtypes.
 
         {See Also: cpu, cuda}
 
@@ -1500,11 +1505,24 @@ cdef class Tensor:
         >>> t = dl.asarray([1])
         >>> t.to("cpu") is t
         True
-        >>> t.to(dl.float32)
+        >>> t.to("cpu", dl.float32)
         Tensor([1.], shape=(1,), device=cpu, dtype=float32)
         """
-        dtype = dtype_unless_device(device)
-        return on_device(self, device, "to") if dtype is None else self.astype(dtype, copy=False)
+        cdef Tensor result = self
+        if type(device) is Tensor:
+            device, own = device.device, device.dtype
+        else:
+            own = None if device is None else dtype_unless_device(device)
+            if own is not None:
+                device = None
+        if own is not None and dtype is not None:
+            raise TypeError(f"to: expected one dtype, got {own} and {dtype}")
+        dtype = own if dtype is None else dtype
+        if dtype is not None:
+            result = result.astype(dtype, copy=False)
+        elif device is None:
+            raise TypeError("to: expected a device, a dtype or both, got neither")
+        return result if device is None else on_device(result, device, "to")
 
     def share(self):
         """Return the tensor in memory that processes share.

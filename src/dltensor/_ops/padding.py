@@ -31,7 +31,11 @@ def _integer_pairs(values, ndim, what):
     if not (
         pairs.ndim <= 2 and (pairs.ndim < 2 or pairs.shape[0] in (1, ndim)) and pairs.shape[-1:] in ((), (1,), (2,))
     ):
-        raise ValueError(f"pad: {what} must be a number, a pair or {ndim} pairs, got shape {pairs.shape}")
+        order = "; PyTorch's numbers begin with the last axis: write a pair for each axis, the first axis first"
+        raise ValueError(
+            f"pad: {what} must be a number, a pair or {ndim} pairs, got shape {pairs.shape}"
+            f"{order if pairs.ndim == 1 and pairs.size == 2 * ndim else ''}"
+        )
     if bool(reduce.any(ops.less(pairs, 0))):
         raise ValueError(f"pad: {what} must be at least 0, got {quoted(values)}")
     return broadcast_to(pairs, (ndim, 2)).tolist()

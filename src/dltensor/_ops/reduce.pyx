@@ -271,8 +271,9 @@ cdef object _index_axes(object axis, str func):
         items = sequence_of(axis, "axis", func)
         return operator.index(axis) if items is None else tuple([operator.index(one) for one in items])
     except TypeError:
+        pair = f"; write {func}imum(x1, x2) for two tensors" if type(axis) is Tensor and func in ("max", "min") else ""
         raise TypeError(f"{func}: axis must be an integer, a sequence of integers or None, got "
-                        f"{type(axis).__qualname__}") from None
+                        f"{type(axis).__qualname__}{pair}") from None
 
 
 cdef double _read_correction(object correction, str func) except? -1:

@@ -39,7 +39,8 @@ inline ReduceKeyword reduce_keywords[] = {
     {"unbiased", DLT_TAKES_CORRECTION, &ReduceArguments::correction, nullptr},
 };
 
-// The call to write in place of one with `dim`, where PyTorch returns something else; null where it returns the same.
+// The call to write in place of one with `dim` or `keepdim`, where PyTorch returns something else; null where it returns
+// the same.
 inline const char* unlike_torch(int reduction, bool corrected) {
   if (reduction == reduction_max) return "PyTorch's dim returns indices too; call max(x, axis=...) and argmax(x, axis=...)";
   if (reduction == reduction_min) return "PyTorch's dim returns indices too; call min(x, axis=...) and argmin(x, axis=...)";
@@ -60,7 +61,7 @@ inline const ReduceKeyword* find_keyword(PyObject* name) {
 // Reduces with the keyword arguments beside those in `parsed`; `values` are theirs.
 inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyObject* const* values, PyObject* keywords) {
   const ReductionRow& row = reduction_table[reduction];
-  bool with_dim = false;
+  bool as_in_torch = false;
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
     const ReduceKeyword* const found = find_keyword(keyword);
@@ -69,9 +70,9 @@ inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyOb
                           keyword, row.name);
     if (parsed.*(found->place)) return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", row.name, found->name);
     parsed.*(found->place) = values[k];
-    with_dim |= std::strcmp(found->name, "dim") == 0;
+    as_in_torch |= std::strcmp(found->name, "dim") == 0 || std::strcmp(found->name, "keepdim") == 0;
   }
-  if (const char* const remedy = with_dim ? unlike_torch(reduction, parsed.correction) : nullptr)
+  if (const char* const remedy = as_in_torch ? unlike_torch(reduction, parsed.correction) : nullptr)
     return PyErr_Format(PyExc_TypeError, "%s: %s", row.name, remedy);
   return reduce_hook(reduction, &parsed);
 }

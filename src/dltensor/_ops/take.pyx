@@ -9,7 +9,7 @@ from .._core.indexing cimport axis_of
 from .._core.native cimport computed_types, find_type, numel, type_int64, type_table, type_uint64
 from .._core.op_numbers cimport op_add, op_maximum, op_minimum
 from .._core.allocation cimport check_writable
-from .._core.tensor cimport Tensor, operations
+from .._core.tensor cimport Tensor, operations, reshaped
 from .._core.types cimport kDLCPU
 from .arguments cimport HOLDS, check_output, deliver, is_narrow_float, kind_order, read_out, result_for
 from .index cimport SHORT_MASK, mask_positions, pack_mask, read_along_axis, read_at, read_few, write_at
@@ -170,7 +170,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     indices : array_like of int, or sequence of int
         Positions, of any shape. Negative ones count from the end.
     axis : int, optional
-        Dimension to index. It may be left out when `x` has one dimension.
+        Dimension to index. By default the elements in C order.
     out : array_like, optional
         Writable tensor for the result.
     mode : {"raise", "wrap", "clip"}, default "raise"
@@ -187,7 +187,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     IndexError
         An index or the axis is out of range, or `indices` are no integers.
     ValueError
-        `axis` is None and `x` has not one dimension, or there is no such mode. `out` has another shape or is read-only.
+        There is no such mode. `out` has another shape or is read-only.
     TypeError
         An argument is no tensor, or `axis` is no integer. The dtype of `out` does not hold the result.
     {add_at: DeviceError}
@@ -212,7 +212,7 @@ def take(x, indices: TensorLike | Sequence[int] | int, /, axis=None, *, out=None
     t, target = read_array(x, "take"), read_out(out, "take")
     if axis is None:
         if t.impl.dl.ndim != 1:
-            raise ValueError(f"take: axis may be None for one dimension only, x has shape {t.shape}; give an axis")
+            t = reshaped(t, (-1,), None, "take")
         where = 0
     else:
         where = axis_of(axis, t.impl.dl.ndim, "take")

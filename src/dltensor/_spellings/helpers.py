@@ -23,6 +23,7 @@ from .._ops.manipulation import (
     broadcast_to,
     expand_dims,
     moveaxis,
+    repeat,
     reshape,
     squeeze,
     stack,
@@ -260,6 +261,53 @@ def first_items(iterable, count):
     if len(items) < count:
         raise ValueError(f"fromiter: expected {count} items, got {len(items)}")
     return items
+
+
+def transposed(x, axes, dim1):
+    """Return a view with the dimensions in another order, or with two of them swapped, as PyTorch's ``transpose``."""
+    x = asarray(x)
+    return x.transpose(axes) if dim1 is None else x.swapaxes(axes, dim1)
+
+
+def flat_or_transposed(x):
+    """Return the transpose of a matrix, and a tensor of fewer dimensions as it is, as PyTorch's ``t``."""
+    x = asarray(x)
+    if x.ndim > 2:
+        raise ValueError(f"transpose: expected at most 2 dimensions, got {x.ndim}; use mT or swapaxes")
+    return x if x.ndim < 2 else x.T
+
+
+def repeated(x, repeats, axis):
+    """Return elements repeated, as NumPy's ``repeat``; its axis may be an extent of PyTorch's."""
+    try:
+        return repeat(x, repeats, axis)
+    except IndexError as error:
+        raise IndexError(f"{error}; PyTorch's repeat is tile: write t.tile(({repeats!r}, {axis!r}))") from None
+
+
+def like(x, options):
+    """Return the dtype and the device that PyTorch's ``new_zeros`` gives a tensor: those of another, or others."""
+    options = {name: value for name, value in options.items() if value is not None}
+    return {"dtype": x.dtype, "device": x.device, **options}
+
+
+def of_type(data, dtype):
+    """Return a tensor of data or of extents, as PyTorch's ``FloatTensor``, whose extents give unset elements."""
+    if all(type(one) is int for one in data) and data:
+        return empty(data, dtype)
+    if len(data) > 1:
+        raise TypeError(f"asarray: expected one sequence or extents, got {len(data)} arguments")
+    return asarray(*data or ([],), dtype=dtype, copy=True)
+
+
+def triangle_of(x, k, name):
+    """Return the positions in one triangle of a matrix, as NumPy's ``triu_indices_from``."""
+    from .._ops import diagonals
+
+    x = asarray(x)
+    if x.ndim != 2:
+        raise ValueError(f"{name}_from: expected 2 dimensions, got {x.ndim}")
+    return getattr(diagonals, name)(x.shape[0], k, x.shape[1])
 
 
 def joined(x, start_dim, end_dim):

@@ -46,7 +46,7 @@ def _reduced(x, reduction, func):
 # -- layers -----------------------------------------------------------------------------------------------------------
 
 
-def linear(x, weight, bias=None, /):
+def linear(x, /, weight, bias=None):
     """Return ``x @ weight.mT + bias``: a linear layer.
 
     Parameters
@@ -180,7 +180,7 @@ def normalize(x, p=2.0, axis=1, eps=1e-12):
     return ops.divide(x, ops.maximum(vector_norm(x, axis=axis, keepdims=True, ord=p), eps))
 
 
-def embedding(indices, weight, /):
+def embedding(indices, /, weight):
     """Return the rows of a matrix at indices.
 
     Parameters

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of NumPy and PyTorch that are no functions: classes, dtypes, kinds of dtypes, and objects that are indexed."""
 
+import builtins
+
 from .._core.convert import asarray
 from .._core.tensor import Tensor
 from .._core.types import DTYPES, Device, DType
@@ -19,6 +21,11 @@ int_ = intp = long = DTYPES["int64"]
 half, single, double = (DTYPES[name] for name in ("float16", "float32", "float64"))
 csingle = cfloat = DTYPES["complex64"]
 cdouble = DTYPES["complex128"]
+ubyte, ushort, uintc = (DTYPES[name] for name in ("uint8", "uint16", "uint32"))
+uint = uintp = DTYPES["uint64"]
+
+# PyTorch's names, which hide builtin classes; NumPy has had neither since version 1.24.
+float, int = single, intc
 
 # Kinds of dtypes as isdtype takes them, for issubdtype.
 integer, signedinteger, unsignedinteger = "integral", "signed integer", "unsigned integer"
@@ -32,7 +39,7 @@ def _range_of(key, name):
     if stop is None:
         raise ValueError(f"{name}: a slice needs an end, got {key}")
     if isinstance(step, complex):
-        return linspace(start, stop, int(abs(step)))
+        return linspace(start, stop, builtins.int(abs(step)))
     return arange(start, stop, step)
 
 
@@ -67,6 +74,9 @@ class _Grid(_Indexed):
         return grids if is_open else stack(grids)
 
 
+_PLAIN = (bool, builtins.int, builtins.float, complex, slice)
+
+
 class _Joined(_Indexed):
     """Arrays, numbers and slices, joined along the first axis or as columns: NumPy's ``r_`` and ``c_``."""
 
@@ -78,7 +88,7 @@ class _Joined(_Indexed):
             raise ValueError(f"{self.name}: expected one array, number or slice or more, got none")
         if any(isinstance(one, str) for one in items):
             raise TypeError(f"{self.name}: directives are not supported, got {key!r}; call dl.concat with an axis")
-        operands = [one if isinstance(one, (bool, int, float, complex, slice)) else asarray(one) for one in items]
+        operands = [one if isinstance(one, _PLAIN) else asarray(one) for one in items]
         device = next((one.device for one in operands if isinstance(one, Tensor)), None)
         parts = [_range_of(one, self.name).to(device or "cpu") if isinstance(one, slice) else one for one in operands]
         common = result_type(*parts)
@@ -103,7 +113,8 @@ r_, c_ = _Joined("r_"), _Joined("c_")
 s_, index_exp = _Key("s_"), _Key("index_exp")
 
 __all__ = [
-    "bool_", "c_", "cdouble", "cfloat", "complexfloating", "csingle", "device", "double", "dtype", "floating", "half",
-    "index_exp", "inexact", "int_", "intc", "integer", "intp", "long", "mgrid", "ndarray", "number", "ogrid", "r_",
-    "s_", "short", "signedinteger", "single", "unsignedinteger",
+    "bool_", "c_", "cdouble", "cfloat", "complexfloating", "csingle", "device", "double", "dtype", "float",
+    "floating", "half", "index_exp", "inexact", "int", "int_", "intc", "integer", "intp", "long", "mgrid", "ndarray",
+    "number", "ogrid", "r_", "s_", "short", "signedinteger", "single", "ubyte", "uint", "uintc", "uintp",
+    "unsignedinteger", "ushort",
 ]  # fmt: skip

@@ -33,8 +33,8 @@ fix          |                           | trunc          | nt   | x
 rint         | x, /, out=None            | round(x, out=out) | n | x
 around       |                           | round          | n    | x
 clamp        |                           | clip           | tT   | x, -1, 1
-clamp_min    | x, min, /                 | clip(x, min)   | tT   | x, 0.5
-clamp_max    | x, max, /                 | clip(x, None, max) | tT | x, 0.5
+clamp_min    | x, /, min                 | clip(x, min)   | tT   | x, 0.5
+clamp_max    | x, /, max                 | clip(x, None, max) | tT | x, 0.5
 rsqrt        | x, /, out=None            | reciprocal(sqrt(x), out=out) | tT | positive
 degrees      | x, /, out=None            | multiply(x, 57.29577951308232, out=out) | n | x
 rad2deg      | x, /, out=None            | multiply(x, 57.29577951308232, out=out) | ntT | x
@@ -45,17 +45,17 @@ isneginf     | x, /, out=None            | equal(x, -inf, out=out) | ntT | speci
 iscomplex    | x, /                      | not_equal(imag(x), 0) | n | z
 isreal       | x, /                      | equal(imag(x), 0) | ntT | z
 divmod       | x1, x2, / -> tuple of Tensor | (floor_divide(x1, x2), remainder(x1, x2)) | n | i2, 2
-addcmul      | x, t1, t2, /, *, value=1  | @add(x, multiply(multiply(t1, t2), value)) | tT | x, y, y, value=0.5
-addcdiv      | x, t1, t2, /, *, value=1  | @add(x, multiply(divide(t1, t2), value)) | tT | x, y, positive, value=0.5
-addmm        | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | four, x, square, alpha=2
-addmv        | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | four, square, four, beta=2
-baddbmm      | x, a, b, /, *, beta=1, alpha=1 | plus_product(x, a, b, beta, alpha) | tT | cube, cube, cube, alpha=2
+addcmul|x, /, tensor1, tensor2, *, value=1|@add(x, multiply(multiply(tensor1, tensor2), value))|tT|x, y, y, value=0.5
+addcdiv|x, /, tensor1, tensor2, *, value=1|@add(x, multiply(divide(tensor1, tensor2), value))|tT|x, y, positive, value=2
+addmm|x, /, mat1, mat2, *, beta=1, alpha=1|plus_product(x, mat1, mat2, beta, alpha)|tT|four, x, square, alpha=2
+addmv|x, /, mat, vec, *, beta=1, alpha=1|plus_product(x, mat, vec, beta, alpha)|tT|four, square, four, beta=2
+baddbmm|x, /, batch1, batch2, *, beta=1, alpha=1|plus_product(x, batch1, batch2, beta, alpha)|tT|cube, cube, cube
 leaky_relu   | x, /, negative_slope=0.01 | @where(greater(x, 0), x, multiply(x, negative_slope)) | f | x, 0.1
 elu          | x, /, alpha=1.0           | @where(greater(x, 0), x, multiply(expm1(x), alpha)) | f | x, 0.5
 silu         | x, /                      | @multiply(x, sigmoid(x)) | f | x
 gelu         | x, /                      | @multiply(multiply(x, 0.5), add(erf(multiply(x, 0.5**0.5)), 1)) | f | x
 logsigmoid   | x, /                      | @negative(softplus(negative(x))) | f | x
-lerp         | x, end, weight, /         | @add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
+lerp         | x, /, end, weight         | @add(x, multiply(subtract(end, x), weight)) | tT | x, y, 0.25
 amax         |                           | max            | n    | x, 1
 amin         |                           | min            | n    | x, 1
 aminmax      | x, /, *, dim=None, keepdim=False -> tuple of Tensor | extremes(x, dim, keepdim) | tT | x, dim=1
@@ -69,21 +69,23 @@ unsqueeze    |                           | expand_dims    | tT   | x, 1
 permute      |                           | permute_dims   | t    | x, (1, 0)
 movedim      |                           | moveaxis       | tT   | x, 0, 1
 .moveaxis    | x, source, destination, / | moveaxis(x, source, destination) | T | x, 0, 1
-transpose    | x, /, axes=None           | asarray(x).transpose(axes) | n | x
+transpose    | x, /, axes=None, dim1=None | transposed(x, axes, dim1) | n | x
+t            | x, /                      | flat_or_transposed(x) | tT | x
+clone        | x, /                      | copy(x)        | t    | x
 swapdims     |                           | swapaxes       | tT   | x, 0, 1
 .swapaxes    | x, axis1, axis2, /        | swapaxes(x, axis1, axis2) | NT | x, 0, 1
 ravel        | x, /, order="C"           | asarray(x).ravel(order) | nt | x
 broadcast_tensors |                      | broadcast_arrays | t  | x, four
-repeat_interleave |                      | repeat         | tT   | x, 2, 1
-index_select | x, dim, index, /, *, out=None | take(x, index, axis=dim, out=out) | tT | x, 1, index
-masked_select | x, mask, /               | selected(x, mask) | tT | x, mask
+repeat_interleave | x, /, repeats, dim=None | repeat(x, repeats, dim) | tT | x, 2, 1
+index_select | x, /, dim, index, *, out=None | take(x, index, axis=dim, out=out) | tT | x, 1, index
+masked_select | x, /, mask               | selected(x, mask) | tT | x, mask
 extract      | condition, x, /           | take(ravel(x), flatnonzero(condition)) | n | mask, x
 compress     | condition, x, /, axis=None, out=None | compressed(condition, x, axis, out) | n | [0, 1, 1], x, 0
 ediff1d      | x, /, to_end=None, to_begin=None | concat(around_differences(x, to_end, to_begin)) | n | x, [7.0], 9.0
-scatter      | x, dim, index, src, /     | scattered(x, dim, index, src, False) | tT | x, 1, index3, y
-scatter_add  | x, dim, index, src, /     | scattered(x, dim, index, src, True) | tT | x, 1, index2, y
-index_add    | x, dim, index, source, /, *, alpha=1 | added_at(x, dim, index, source, alpha) | tT | x, 1, index, two
-masked_fill  | x, mask, value, /         | where(mask, value, x) | tT | x, mask, 2.0
+scatter      | x, /, dim, index, src     | scattered(x, dim, index, src, False) | tT | x, 1, index3, y
+scatter_add  | x, /, dim, index, src     | scattered(x, dim, index, src, True) | tT | x, 1, index2, y
+index_add    | x, /, dim, index, source, *, alpha=1 | added_at(x, dim, index, source, alpha) | tT | x, 1, index, two
+masked_fill  | x, /, mask, value         | where(mask, value, x) | tT | x, mask, 2.0
 inner        | x1, x2, /                 | tensordot(x1, x2, axes=((-1,), (-1,))) | ntT | x, y
 vdot         | x1, x2, /                 | vecdot(asarray(x1).ravel(), asarray(x2).ravel()) | ntT | zv, zv
 mm           | x1, x2, /, *, out=None    | matmul(x1, x2, out=out) | tT | square, square
@@ -95,9 +97,18 @@ fromiter | iterable, /, dtype, count=-1 | asarray(first_items(iterable, count), 
 msort        | x, /                      | sort(x, axis=0) | tT | x
 trapz        |                           | trapezoid      | t    | x
 flatten      | x, /, start_dim=0, end_dim=-1 | joined(x, start_dim, end_dim) | t | cube, 1
-unflatten    | x, dim, sizes, /          | reshape(x, parted_shape(x, dim, sizes)) | tT | x, 1, (2, -1)
+unflatten    | x, /, dim, sizes          | reshape(x, parted_shape(x, dim, sizes)) | tT | x, 1, (2, -1)
 may_share_memory | x1, x2, / -> bool     | ranges_meet(x1, x2) | n | x, x
 common_type  | *arrays -> DType          | dtype_of_all(arrays) | n | i, x
+FloatTensor  | *data                     | of_type(data, "float32") | t | [1, 2]
+DoubleTensor | *data                     | of_type(data, "float64") | t | [1, 2]
+LongTensor   | *data                     | of_type(data, "int64") | t | [1, 2]
+IntTensor    | *data                     | of_type(data, "int32") | t | [1, 2]
+ByteTensor   | *data                     | of_type(data, "uint8") | t | [1, 2]
+BoolTensor   | *data                     | of_type(data, "bool") | t | [True, False]
+diag_indices | n, /, ndim=2 -> tuple of Tensor | (arange(n),) * ndim | n | 3
+tril_indices_from | x, /, k=0 -> tuple of Tensor | triangle_of(x, k, "tril_indices") | n | square, 1
+triu_indices_from | x, /, k=0 -> tuple of Tensor | triangle_of(x, k, "triu_indices") | n | square
 min_scalar_type | x, / -> DType          | least_dtype(x) | n | 300
 identity     | n, /, dtype=None          | eye(n, dtype=dtype) | n | 3
 promote_types |                          | result_type    | nt   | float32, float64
@@ -124,17 +135,17 @@ cosine_similarity |                      |                | tf   | x, y
 mse_loss     |                           |                | f    | x, y
 cross_entropy |                          |                | f    | x, index3[0]
 scaled_dot_product_attention |           |                | f    | cube, cube, cube
-dist         | x, other, /, p=2          | norm_of(subtract(x, other), p, None, False) | tT | x, y, 3
-bucketize|x, boundaries, /, *, right=False|searchsorted(boundaries, x, side="right" if right else "left")|t|x, ascending
-narrow       | x, dim, start, length, /  | part_of(x, dim, start, length) | tT | x, 1, 1, 2
-complex      | real, imag, /             | of_parts(real, imag) | t | x, y
+dist         | x, /, other, p=2          | norm_of(subtract(x, other), p, None, False) | tT | x, y, 3
+bucketize|x, /, boundaries, *, right=False|searchsorted(boundaries, x, side="right" if right else "left")|t|x, ascending
+narrow       | x, /, dim, start, length  | part_of(x, dim, start, length) | tT | x, 1, 1, 2
+complex      | real, imag                | of_parts(real, imag) | t | x, y
 polar        | abs, angle, /             | of_parts(multiply(cos(angle), abs), multiply(sin(angle), abs))|t|positive, y
 view_as_real | x, /                      | parts_of(x)    | t    | z
 view_as_complex | x, /                   | number_of(x)   | t    | two
 histc        | x, /, bins=100, min=0, max=0 | counted(x, bins, min, max) | tT | x, 5
 det          | x, /                      | determinant(x) | tT   | square
 inverse      | x, /                      | inverse_of(x)  | tT   | square
-masked_scatter | x, mask, source, /      | filled(x, mask, source) | tT | x, mask, y
+masked_scatter | x, /, mask, source      | filled(x, mask, source) | tT | x, mask, y
 is_tensor    | x, /  -> bool             | isinstance(x, Tensor) | t | x
 issubdtype   | dtype, kind, / -> bool    | is_kind(dtype, kind) | n | float32, float64
 copyto       | x, src, /, *, where=True -> None | copied(x, src, where) | n | copy(x), 2.0
@@ -143,7 +154,7 @@ ndenumerate  | x, / -> Iterator[Any]     | items_of(x)    | n    | x
 ndindex      | *shape -> Iterator[Any]   | positions_of(shape) | n | 2, 3
 loadtxt      | file, /, **kwargs         | asarray(of_numpy("loadtxt")(file, **kwargs)) | n | ["1 2", "3 4"]
 genfromtxt   | file, /, **kwargs         | asarray(of_numpy("genfromtxt")(file, **kwargs)) | n | ["1 2", "3 x"]
-savetxt      | file, x, /, **kwargs -> None | of_numpy("savetxt")(file, on_host(x), **kwargs) | n | "/dev/null", x
+savetxt|file, x, /, fmt="%.18e", **kwargs -> None|of_numpy("savetxt")(file, on_host(x), fmt, **kwargs)|n|"/dev/null", x
 .unfold      | x, dim, size, step, /     | windows_of(x, dim, size, step) | T | x, 1, 2, 2
 .type        | x, dtype, /               | astype(x, dtype) | T  | x, float32
 .stride      | x, dim=None, / -> Any     | x.strides if dim is None else x.strides[dim] | T | x, 1
@@ -174,20 +185,20 @@ diff         |                           |                | T    | x
 flip         |                           |                | T    | x, 1
 roll         |                           |                | T    | x, 1, 1
 tile         |                           |                | T    | x, (2, 1)
-.repeat      | x, repeats, /, axis=None  | repeat(x, repeats, axis) | N | x, 2, 1
+.repeat      | x, repeats, /, axis=None  | repeated(x, repeats, axis) | N | x, 2, 1
 diag         |                           |                | T    | square
 diagonal     |                           |                | NT   | square
 tril triu    |                           |                | T    | square
-unbind       | x, dim=0, / -> tuple of Tensor | unstack(x, dim) | tT | x, 1
+unbind       | x, /, dim=0 -> tuple of Tensor | unstack(x, dim) | tT | x, 1
 chunk        |                           |                | T    | x, 2, 1
 tensor_split |                           | array_split    | tT   | x, 3, 1
-.split       | x, split_size, /, dim=0 -> list of Tensor | pieces(x, split_size, dim) | T | x, 2, 1
+.split       | x, /, split_size, dim=0 -> list of Tensor | pieces(x, split_size, dim) | T | x, 2, 1
 argwhere     |                           |                | T    | i
 broadcast_to |                           |                | T    | v, (3, 5)
-take_along_dim | x, indices, /, dim=None | take_along_axis(x, indices, axis=dim) | tT | x, index2, 1
+take_along_dim | x, /, indices, dim=None | take_along_axis(x, indices, axis=dim) | tT | x, index2, 1
 searchsorted |                           |                | N    | ascending, x
-topk | x, k, /, dim=-1, largest=True, sorted=True -> tuple of Tensor | first_of(x, k, dim, largest) | tT | x, 2, 1
-gather       | x, dim, index, / | take_along_axis(beside(x, dim, index), index, axis=dim) | tT | x, 1, index2
+topk | x, /, k, dim=-1, largest=True, sorted=True -> tuple of Tensor | first_of(x, k, dim, largest) | tT | x, 2, 1
+gather       | x, /, dim, index | take_along_axis(beside(x, dim, index), index, axis=dim) | tT | x, 1, index2
 norm         | x, /, p=2, dim=None, keepdim=False | norm_of(x, p, dim, keepdim) | tT | x, 1, 0
 logdet       | x, /                      | logdet_of(x)   | tT   | square
 polyfit      | x, y, /, deg, rcond=None, full=False, w=None | fitted(x, y, deg, rcond, full, w) | n | v, v, 1
@@ -215,19 +226,20 @@ rot90        |                           |                | T    | x
 .int         | x, /                      | astype(x, "int32", copy=False) | T | x
 .short       | x, /                      | astype(x, "int16", copy=False) | T | x
 .bool        | x, /                      | astype(x, "bool", copy=False) | T | x
-.type_as     | x, other, /               | astype(x, asarray(other).dtype, copy=False) | T | x, i
+.type_as     | x, /, other               | astype(x, asarray(other).dtype, copy=False) | T | x, i
 .contiguous  | x, /                      | x if x.is_contiguous else x.copy() | T | x
 .dim         | x, / -> int               | x.ndim         | T    | x
 .element_size | x, / -> int              | x.itemsize     | T    | x
 .nelement    | x, / -> int               | x.size         | T    | x
-.t           | x, /                      | x if x.ndim < 2 else x.T | T | x
 .expand      | x, *sizes                 | expanded(x, sizes) | T | v, 3, 5
-.expand_as   | x, other, /               | broadcast_to(x, asarray(other).shape) | T | v, five
+.expand_as   | x, /, other               | broadcast_to(x, asarray(other).shape) | T | v, five
 .reshape_as  | x, other, /               | x.reshape(asarray(other).shape) | T | x, y
 .view_as     | x, other, /               | x.reshape(asarray(other).shape, copy=False) | T | x, y
-.new_zeros   | x, *shape                 | zeros(one_shape(shape), dtype=x.dtype, device=x.device) | T | x, 2, 3
-.new_ones    | x, *shape                 | ones(one_shape(shape), dtype=x.dtype, device=x.device) | T | x, 2, 3
-.new_full    | x, shape, value           | full(shape, value, dtype=x.dtype, device=x.device) | T | x, (2, 3), 4.0
+.new_zeros   | x, *shape, **kwargs       | zeros(one_shape(shape), **like(x, kwargs)) | T | x, 2, 3, dtype=float32
+.new_ones    | x, *shape, **kwargs       | ones(one_shape(shape), **like(x, kwargs)) | T | x, 2, 3
+.new_empty   | x, *shape, **kwargs       | empty(one_shape(shape), **like(x, kwargs)) | T | x, 0, 3
+.new_full    | x, shape, fill_value, **kwargs | full(shape, fill_value, **like(x, kwargs)) | T | x, (2, 3), 4.0
+.new_tensor  | x, data, **kwargs         | asarray(data, copy=True, **like(x, kwargs)) | T | x, [1, 2]
 """
 
 

@@ -2,6 +2,7 @@
 """Linear algebra: the array API's extension linalg, on batches of matrices; large singular values by a LAPACK."""
 
 from .._core.naming import set_module as _set_module
+from .._core.types import LinAlgError
 from .._ops.contractions import tensordot, vecdot
 from .._ops.einsum import cross, outer
 from .._ops.manipulation import matrix_transpose
@@ -26,6 +27,7 @@ from ._results import EighResult, EigResult, LstsqResult, QRResult, SlogdetResul
 __all__ = [
     "EigResult",
     "EighResult",
+    "LinAlgError",
     "LstsqResult",
     "QRResult",
     "SVDResult",

@@ -11,6 +11,7 @@ _set_module(globals())
 # Names of NumPy and PyTorch that are no methods of a generator.
 _ANSWERS = {
     "RandomState": "dl.random.Generator(seed)",
+    "dirichlet": "g = dl.random.Generator(seed).gamma(alpha), g / g.sum(-1)",
     "key": "dl.random.Generator(seed)",
     "manual_seed": "rng = dl.random.Generator(seed)",
     "rand": "dl.random.Generator(seed).random(shape)",
