@@ -642,7 +642,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
             t = t.astype(dtype)
             result = True
     if device is not None or copy and not result:
-        return _moved(t, device, copy and not result, "asarray")
+        return _moved(t, device, None if copy and result else copy, "asarray")  # a result is a copy already
     return t
 
 
