@@ -333,6 +333,33 @@ def calls_beside_a_capture_relaxed():
     return calls_beside(True)
 
 
+def shared_memory():
+    """Memory by handles: of half a unit; received and sent on; a file of others; mapped beyond its end; mapped, after
+    its handles were released: its attributes, freed, filled, unmapped twice."""
+    start()
+    none, properties, access = c.c_ulonglong(0), (c.c_int * 8)(1, 1, 1, 0), (c.c_int * 3)(1, 0, 3)
+    made, received, file, place, unit = c.c_ulonglong(), c.c_ulonglong(), c.c_int(), c.c_uint64(), SIZE()
+    must("cuMemGetAllocationGranularity", c.byref(unit), properties, 0)
+    twice = SIZE(unit.value * 2)
+    seen = [call("cuMemCreate", c.byref(made), SIZE(unit.value // 2), properties, none)]
+    must("cuMemCreate", c.byref(made), unit, properties, none)
+    must("cuMemExportToShareableHandle", c.byref(file), made, 1, none)
+    must("cuMemImportFromShareableHandle", c.byref(received), P(file.value), 1)
+    seen.append(call("cuMemExportToShareableHandle", c.byref(file), received, 1, none))
+    seen.append(call("cuMemImportFromShareableHandle", c.byref(c.c_ulonglong()), P(os.memfd_create("other")), 1))
+    must("cuMemAddressReserve", c.byref(place), twice, SIZE(0), c.c_uint64(0), none)
+    seen.append(call("cuMemMap", place, twice, SIZE(0), made, none))
+    must("cuMemAddressFree", place, twice)
+    must("cuMemAddressReserve", c.byref(place), unit, SIZE(0), c.c_uint64(0), none)
+    must("cuMemMap", place, unit, SIZE(0), received, none)
+    must("cuMemSetAccess", place, unit, access, SIZE(1))
+    must("cuMemRelease", made)
+    must("cuMemRelease", received)
+    seen += [attributes(place.value), call("cuMemFree_v2", place)]
+    seen += [call("cuMemsetD8Async", place, 7, SIZE(64), None), call("cuCtxSynchronize")]
+    return [*seen, call("cuMemUnmap", place, unit), call("cuMemUnmap", place, unit)]
+
+
 def costs():
     """Nanoseconds of the host for calls that order streams and memory, ctypes included: best of 7 bursts of 200."""
     start()
@@ -401,6 +428,7 @@ EXPECTED = {
     dead_stream: "exit -11",
     calls_beside_a_capture: BESIDE,
     calls_beside_a_capture_relaxed: RELAXED,
+    shared_memory: None,  # not asked on a card yet
     costs: None,
 }
 # The host driver's answers where they are others: those of older drivers, and an end with a message for a crash.
@@ -410,6 +438,7 @@ ON_HOST = {
     free_in_capture: [1, 901],
     query_of_captured_event: [907, 901, 907],
     dead_stream: "exit -6",
+    shared_memory: [1, 1, 1, 1, (0, 2), 1, 0, 0, 0, 1],
     calls_beside_a_capture: {**BESIDE, "module": INVALIDATED},
     calls_beside_a_capture_relaxed: {**RELAXED, "module": [200, 1, 0]},  # it takes no PTX
 }

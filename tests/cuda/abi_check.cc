@@ -97,6 +97,8 @@ using dlt::cuda::CUgraphExec;
 using dlt::cuda::CUgraphNode;
 using dlt::cuda::CUhostFn;
 using dlt::cuda::CUmemAccessDesc;
+using dlt::cuda::CUmemAllocationProp;
+using dlt::cuda::CUmemHandle;
 using dlt::cuda::CUmemLocation;
 using dlt::cuda::CUmemoryPool;
 using dlt::cuda::CUmemPoolProps;
@@ -104,6 +106,7 @@ using dlt::cuda::CUmodule;
 using dlt::cuda::CUresult;
 using dlt::cuda::CUstream;
 using dlt::cuda::CUuserObject;
+using dlt::cuda::CUuuid;
 using dlt::cuda::cublasHandle_t;
 using dlt::cuda::cublasLtMatmulAlgo_t;
 using dlt::cuda::cublasLtMatmulDesc_t;
@@ -124,10 +127,17 @@ DLT_CUDA_CONSTANTS(SAME_CONSTANT)
 static_assert(sizeof(CUmemLocation) == sizeof(::CUmemLocation));
 static_assert(sizeof(CUmemAccessDesc) == sizeof(::CUmemAccessDesc));
 static_assert(sizeof(CUmemPoolProps) == sizeof(::CUmemPoolProps));
+static_assert(sizeof(CUmemAllocationProp) == sizeof(::CUmemAllocationProp));
+static_assert(sizeof(CUuuid) == sizeof(::CUuuid));
 SAME_MEMBER(CUmemLocation, type)
 SAME_MEMBER(CUmemLocation, id)
 SAME_MEMBER(CUmemAccessDesc, location)
 SAME_MEMBER(CUmemAccessDesc, flags)
+SAME_MEMBER(CUmemAllocationProp, type)
+SAME_MEMBER(CUmemAllocationProp, requestedHandleTypes)
+SAME_MEMBER(CUmemAllocationProp, location)
+SAME_MEMBER(CUmemAllocationProp, win32HandleMetaData)
+SAME_MEMBER(CUmemAllocationProp, allocFlags)
 SAME_MEMBER(CUmemPoolProps, allocType)
 SAME_MEMBER(CUmemPoolProps, handleTypes)
 SAME_MEMBER(CUmemPoolProps, location)

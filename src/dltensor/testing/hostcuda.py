@@ -49,6 +49,7 @@ _DRIVER_FILES = (
     "streams.cc",
     "graphs.cc",
     "memory.cc",
+    "mappings.cc",
     "copies.cc",
     "devices.cc",
     "modules.cc",
@@ -220,9 +221,11 @@ class Machine:
         threads : "random:SEED", the threads of a block are preempted between any two accesses to memory, and the
             32-byte sectors that each warp touches are counted; "whole" (default), only at barriers
         launches : bool; False measures the cost of calling alone
+        descriptors : bool; False: processes cannot share memory, as under WSL
         memory : int, bytes of a device
         dead_streams : "abort" the process where a destroyed stream is used (undefined on a real driver), or "error"
-        capability : int, 90 for sm_90; devices : int. Both only before the first use
+        capability : int, 90 for sm_90; devices : int; first_device : int, the number that device 0 has among all of the
+            machine, as with CUDA_VISIBLE_DEVICES. All only before the first use
         header : str, where kernels of a foreign CUBIN are defined
         compiler_flags : str, for kernels
 

@@ -29,6 +29,7 @@ int attribute_of(int attribute) {
     case kMaxGridDimX: return 2147483647;
     case kMaxGridDimY:
     case kMaxGridDimZ: return 65535;
+    case kDescriptorsSupported: return machine.descriptors;
     case kWarpSize: return 32;
     case kSharedMemoryPerBlock: return 48 << 10;
     case kSharedMemoryPerMultiprocessor: return 228 << 10;
@@ -37,6 +38,7 @@ int attribute_of(int attribute) {
     case kRegistersPerMultiprocessor: return 65536;
     case kL2CacheSize: return 50 << 20;
     case kMemoryPoolsSupported:
+    case kVirtualMemorySupported:
     case kUnifiedAddressing:
     case kManagedMemory:
     case kConcurrentManagedAccess:
@@ -95,15 +97,15 @@ HOSTCUDA_SIMPLE(cuDeviceGet, (CUdevice * device, int ordinal), HOSTCUDA_DEVICE(o
 HOSTCUDA_SIMPLE(cuDeviceGetName, (char* name, int length, CUdevice device), HOSTCUDA_DEVICE(device);
                 snprintf(name, static_cast<size_t>(length), "dltensor CUDA emulator"))
 HOSTCUDA_SIMPLE(cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device), HOSTCUDA_DEVICE(device); *bytes = machine.device_bytes)
-HOSTCUDA_EXPORT CUresult cuDeviceGetUuid_v2(unsigned char uuid[16], CUdevice device) {
+HOSTCUDA_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   HOSTCUDA_ENTER;
   HOSTCUDA_DEVICE(device);
-  memset(uuid, 0, 16);
-  uuid[15] = static_cast<unsigned char>(device + 1);
+  *uuid = {};
+  uuid->bytes[15] = static_cast<char>(machine.first_device + device + 1);
   return kSuccess;
 }
 HOSTCUDA_SIMPLE(cuDeviceGetPCIBusId, (char* text, int length, CUdevice device), HOSTCUDA_DEVICE(device);
-                snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1))
+                snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", machine.first_device + device + 1))
 HOSTCUDA_SIMPLE(cuDeviceGetAttribute, (int* value, int attribute, CUdevice device), HOSTCUDA_DEVICE(device);
                 *value = attribute_of(attribute))
 HOSTCUDA_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice) {

@@ -43,6 +43,14 @@ bool survives(const char* function) {
   return false;
 }
 
+struct Switch {
+  const char *key, *on, *off;
+  bool Machine::* setting;
+};
+const Switch switches[] = {{"dead_streams", "abort", "error", &Machine::dead_streams_abort},
+                           {"launches", "on", "off", &Machine::launches},
+                           {"descriptors", "on", "off", &Machine::descriptors}};
+
 bool configure(const std::string& key, const std::string& value) {
   Machine& m = machine;
   if (key == "order") {
@@ -61,8 +69,8 @@ bool configure(const std::string& key, const std::string& value) {
     if (m.watch) m.preemption.seed(value.size() > 7 ? static_cast<unsigned>(atoll(value.c_str() + 7)) : 0u);
     return m.watch || value == "whole";
   }
-  if (key == "dead_streams") return m.dead_streams_abort = value == "abort", value == "abort" || value == "error";
-  if (key == "launches") return m.launches = value == "on", value == "on" || value == "off";
+  for (const Switch& one : switches)
+    if (key == one.key) return m.*one.setting = value == one.on, value == one.on || value == one.off;
   if (key == "cache") return m.cache = value, true;
   if (key == "include") return m.include = value, true;
   if (key == "header") return m.header = value, true;
@@ -71,6 +79,7 @@ bool configure(const std::string& key, const std::string& value) {
   if (key == "memory") return m.device_bytes = static_cast<size_t>(atoll(value.c_str())), m.device_bytes > 0;
   if (key == "driver_version") return m.driver_version = atoi(value.c_str()), m.driver_version > 0;
   if (key == "capability") return m.capability = atoi(value.c_str()), m.capability > 0;
+  if (key == "first_device") return m.first_device = atoi(value.c_str()), !m.started && m.first_device >= 0;
   if (key == "devices") {
     if (m.started) return false;  // their number is fixed at cuInit
     m.device_count = atoi(value.c_str());
@@ -82,8 +91,9 @@ bool configure(const std::string& key, const std::string& value) {
 // Settings that another process inherits: HOSTCUDA_ORDER=lazy and so on.
 struct Environment {
   Environment() {
-    for (const char* key : {"order", "threads", "dead_streams", "launches", "cache", "include", "header", "compiler",
-                            "compiler_flags", "memory", "driver_version", "capability", "devices"}) {
+    for (const char* key :
+         {"order", "threads", "dead_streams", "launches", "descriptors", "cache", "include", "header", "compiler",
+          "compiler_flags", "memory", "driver_version", "capability", "first_device", "devices"}) {
       std::string name = "HOSTCUDA_";
       for (const char* c = key; *c; ++c) name += static_cast<char>(toupper(*c));
       if (const char* value = getenv(name.c_str()))

@@ -84,7 +84,7 @@ struct PoolHandle {
   size_t used = 0, cached = 0;  // bytes of allocations, and of freed ones that were not returned to the system
 };
 
-enum class Kind { device, pinned, managed };
+enum class Kind { device, pinned, managed, mapped };
 
 struct Allocation {
   size_t bytes = 0;
@@ -111,6 +111,8 @@ struct Machine {
   std::recursive_mutex lock;
   bool started = false;
   int device_count = 1;
+  int first_device = 0;  // the number of the first one among all of the machine, as UUIDs have it
+  bool descriptors = true;  // of memory, for other processes
   int capability = 90;
   int driver_version = 13000;
   size_t device_bytes = size_t{16} << 30;
@@ -219,6 +221,14 @@ bool on_device(uintptr_t address);
 // Returns whether all these bytes belong to one live allocation.
 bool is_allocated(uintptr_t address, size_t bytes);
 void trim_pools(int device);  // at a synchronization: to their thresholds
+// Memory that mappings.cc makes: counted as the device's, false when that has no room for it.
+bool count_shareable(int device, size_t bytes, bool is_new);
+void end_shareable(int device, size_t bytes, bool is_new);
+uintptr_t reserve_addresses(size_t bytes);  // 0 when there are none
+void free_addresses(uintptr_t address, size_t bytes);
+bool map_pages(uintptr_t address, size_t bytes, int file, int device);
+bool let_access(uintptr_t address, size_t bytes);
+void unmap_pages(uintptr_t address, size_t bytes);
 void open_memory();
 void close_memory();
 void open_memory_again();  // after a jump out of a signal handler, in which it is closed

@@ -33,6 +33,7 @@ struct Arena {
   std::multimap<size_t, uintptr_t> free;
 };
 std::vector<Arena> arenas;
+std::multimap<size_t, uintptr_t> free_ranges;  // addresses that were reserved, by size
 std::map<uintptr_t, Allocation> allocations;
 thread_local int open_depth = 0;
 
@@ -144,7 +145,8 @@ int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle, PoolHandle
 int free_device(CUdeviceptr pointer, StreamHandle* stream) {
   if (!pointer) return kSuccess;
   const auto at = allocations.find(pointer);
-  if (at == allocations.end() || at->second.freed || at->second.kind == Kind::pinned) return kInvalidValue;
+  if (at == allocations.end() || at->second.freed || at->second.kind == Kind::pinned || at->second.kind == Kind::mapped)
+    return kInvalidValue;
   Allocation& allocation = at->second;
   const size_t bytes = allocation.bytes;
   // A captured free is a node that takes memory of its own graph only.
@@ -222,6 +224,53 @@ bool is_allocated(uintptr_t address, size_t bytes) {
 void trim_pools(int device) {
   for (PoolHandle* pool : machine.all_pools)
     if (pool->device == device) trim(*pool, pool->attributes[kPoolReleaseThreshold]);
+}
+
+bool count_shareable(int device, size_t bytes, bool is_new) {
+  if (is_new && arenas[device].live + cached_on(device) + bytes > machine.device_bytes) return false;
+  if (is_new) arenas[device].live += bytes;
+  count_allocation(bytes);
+  return true;
+}
+
+void end_shareable(int device, size_t bytes, bool is_new) {
+  if (is_new) arenas[device].live -= bytes;
+  --machine.statistics.live_allocations;
+  machine.statistics.live_bytes -= static_cast<int64_t>(bytes);
+}
+
+uintptr_t reserve_addresses(size_t bytes) {
+  if (const auto known = free_ranges.find(bytes); known != free_ranges.end()) {
+    const uintptr_t address = known->second;
+    free_ranges.erase(known);
+    return address;
+  }
+  Arena& arena = arenas[0];
+  const size_t start = (arena.top + large_page - 1) / large_page * large_page, end = start + bytes + large_page;
+  if (bytes > arena_bytes || end > arena_bytes || !commit(arena, end)) return 0;
+  arena.top = end;
+  unmap_pages(reinterpret_cast<uintptr_t>(arena.base) + start, bytes);
+  return reinterpret_cast<uintptr_t>(arena.base) + start;
+}
+
+void free_addresses(uintptr_t address, size_t bytes) { free_ranges.insert({bytes, address}); }
+
+bool map_pages(uintptr_t address, size_t bytes, int file, int device) {
+  void* const at = reinterpret_cast<void*>(address);
+  if (mmap(at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return false;
+  guard(address, bytes, bytes);
+  allocations[address] = {bytes, device, Kind::mapped};
+  return true;
+}
+
+// Without protection keys all memory is opened at once, access or not.
+bool let_access(uintptr_t address, size_t bytes) { return key < 0 || give_key(key, reinterpret_cast<void*>(address), bytes); }
+
+void unmap_pages(uintptr_t address, size_t bytes) {
+  void* const at = reinterpret_cast<void*>(address);
+  mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (poison) poison(at, bytes);
+  allocations.erase(address);
 }
 
 bool start_memory() {
@@ -392,7 +441,7 @@ HOSTCUDA_EXPORT CUresult cuPointerGetAttribute(void* value, int attribute, CUdev
       break;
     case 3: *static_cast<CUdeviceptr*>(value) = pointer; break;  // device pointer
     case 4:  // host pointer
-      if (allocation.kind == Kind::device) return kInvalidValue;
+      if (allocation.kind == Kind::device || allocation.kind == Kind::mapped) return kInvalidValue;
       *static_cast<CUdeviceptr*>(value) = pointer;
       break;
     case kPointerIsManaged: *static_cast<unsigned*>(value) = allocation.kind == Kind::managed; break;

@@ -17,6 +17,7 @@ using CUevent = struct EventHandle*;
 using CUmodule = struct ModuleHandle*;
 using CUfunction = struct FunctionHandle*;
 using CUmemoryPool = struct PoolHandle*;
+using CUmemHandle = unsigned long long;  // of memory without addresses, CUmemGenericAllocationHandle
 using CUgraph = struct GraphHandle*;
 using CUgraphExec = struct GraphExecHandle*;
 using CUgraphNode = struct GraphNodeHandle*;
@@ -84,11 +85,15 @@ using CUhostFn = void (*)(void*);
   X(kRegistersPerMultiprocessor, 82, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)        \
   X(kManagedMemory, 83, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)                                       \
   X(kConcurrentManagedAccess, 89, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)                  \
+  X(kVirtualMemorySupported, 102, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)        \
+  X(kDescriptorsSupported, 103, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)  \
   X(kMemoryPoolsSupported, 115, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)                       \
   X(kPoolReleaseThreshold, 4, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)                                  \
   X(kPoolReservedCurrent, 5, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)                                \
   X(kPoolUsedCurrent, 7, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)                                        \
   X(kAllocationPinned, 1, CU_MEM_ALLOCATION_TYPE_PINNED)                                          \
+  X(kGranularityMinimum, 0, CU_MEM_ALLOC_GRANULARITY_MINIMUM)                                     \
+  X(kHandleDescriptor, 1, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)                               \
   X(kLocationDevice, 1, CU_MEM_LOCATION_TYPE_DEVICE)                                              \
   X(kAccessReadWrite, 3, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)                                      \
   X(kPointerMemoryType, 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)                                      \
@@ -133,12 +138,25 @@ inline bool is_lost(CUresult result) noexcept {
   }
 }
 
+struct CUuuid {
+  char bytes[16];
+};
 struct CUmemLocation {
   int type, id;
 };
 struct CUmemAccessDesc {
   CUmemLocation location;
   int flags;
+};
+struct CUmemAllocationProp {
+  int type, requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType, gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];  // zero
+  } allocFlags;
 };
 struct CUmemPoolProps {
   int allocType, handleTypes;
@@ -163,6 +181,7 @@ struct CUmemPoolProps {
   X(R, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                        \
   X(R, cuDeviceGetAttribute, (int* value, int attribute, CUdevice device))                                            \
   X(R, cuDeviceGetPCIBusId, (char* text, int length, CUdevice device))                                                \
+  X(O, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device))                                                          \
   X(R, cuDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer))                                             \
   X(R, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                              \
   X(R, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                               \
@@ -183,6 +202,19 @@ struct CUmemPoolProps {
   X(R, cuMemPoolSetAttribute, (CUmemoryPool pool, int attribute, void* value))                                        \
   X(R, cuMemPoolTrimTo, (CUmemoryPool pool, size_t keep))                                                             \
   X(R, cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc* access, size_t count))                          \
+  X(O, cuMemGetAllocationGranularity, (size_t * bytes, const CUmemAllocationProp* properties, int option))            \
+  X(O, cuMemCreate,                                                                                                   \
+    (CUmemHandle * handle, size_t bytes, const CUmemAllocationProp* properties, unsigned long long flags))            \
+  X(O, cuMemRelease, (CUmemHandle handle))                                                                            \
+  X(O, cuMemAddressReserve,                                                                                           \
+    (CUdeviceptr * pointer, size_t bytes, size_t alignment, CUdeviceptr wanted, unsigned long long flags))            \
+  X(O, cuMemAddressFree, (CUdeviceptr pointer, size_t bytes))                                                         \
+  X(O, cuMemMap,                                                                                                      \
+    (CUdeviceptr pointer, size_t bytes, size_t offset, CUmemHandle handle, unsigned long long flags))                 \
+  X(O, cuMemUnmap, (CUdeviceptr pointer, size_t bytes))                                                               \
+  X(O, cuMemSetAccess, (CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc* access, size_t count))              \
+  X(O, cuMemExportToShareableHandle, (void* out, CUmemHandle handle, int type, unsigned long long flags))             \
+  X(O, cuMemImportFromShareableHandle, (CUmemHandle * handle, void* from, int type))                                  \
   X(R, cuMemHostAlloc, (void** pointer, size_t bytes, unsigned flags))                                                \
   X(R, cuMemFreeHost, (void* pointer))                                                                                \
   X(R, cuMemAllocManaged, (CUdeviceptr * pointer, size_t bytes, unsigned flags))                                      \
