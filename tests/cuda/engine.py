@@ -58,6 +58,7 @@ class Usage(ctypes.Structure):
             "pinned_cached_bytes",
             "captured_bytes",
             "waiting",
+            "shared_bytes",
         ]
     ]
 

@@ -13,6 +13,7 @@
 #include "native/cuda/runtime/engine.h"
 #include "native/ops/elementary/complex.h"
 #include "native/cuda/linalg/matrices.h"
+#include "native/cuda/memory/shared.h"
 #include "native/cuda/quantize/quantize.h"
 #include "native/cuda/random/random.h"
 #include "native/ops/random/shuffles.h"
@@ -102,6 +103,9 @@ SHIM void* shim_handle(Stream* stream) { return share_handle(*stream); }
 SHIM int shim_allocate(Stream* stream, size_t bytes, Block** out) { return answer(allocate(*stream, bytes, out)); }
 SHIM int shim_allocate_pinned(int device, size_t bytes, Block** out) { return answer(allocate_pinned(device, bytes, out)); }
 SHIM int shim_allocate_managed(int device, size_t bytes, Block** out) { return answer(allocate_managed(device, bytes, out)); }
+SHIM int shim_allocate_shared(Stream* stream, size_t bytes, Block** out) {
+  return answer(allocate_shared(*stream, bytes, out));
+}
 SHIM void* shim_data(Block* block) { return block->data; }
 SHIM void shim_release(Block* block) { release(block); }
 SHIM int shim_export_to(Block* block, Stream* stream, Block** exported) { return answer(export_to(block, *stream, exported)); }

@@ -399,6 +399,24 @@ def test_copies_between_devices(cuda):
     assert not w.get()[:, 1::2].any()
 
 
+def test_shared_memory_is_made_accessible_at_the_first_use_by_another_device(eager, machine):
+    """Peer access of contexts does not cover it."""
+    need_two_devices(eager)
+    there, block, exported = eager.new_stream(1), ctypes.c_void_p(), ctypes.c_void_p()
+    eager("allocate_shared", eager.stream(), ctypes.c_size_t(100), ctypes.byref(block))
+    assert eager.usage().shared_bytes == 2 << 20
+    machine.fail("cuMemSetAccess", error="CUDA_ERROR_NOT_SUPPORTED")
+    with pytest.raises(fault(), match="cuMemSetAccess"):
+        eager("export_to", block, there, ctypes.byref(exported))
+    eager("export_to", block, there, ctypes.byref(exported))
+    machine.fail("cuMemSetAccess", error="CUDA_ERROR_NOT_SUPPORTED")
+    eager("export_to", block, there, ctypes.byref(exported))
+    machine.fail_no_more()
+    eager("destroy_stream", there)
+    eager.c.shim_release(block)
+    assert eager.usage().shared_bytes == 0
+
+
 def test_events_of_a_device_stay_with_it(cuda):
     """Pinned memory of one device that another one still reads at its release: the event behind that is the other's."""
     need_two_devices(cuda)

@@ -277,6 +277,7 @@ Status usage(int ordinal, Usage* out) noexcept {
     out->peak_bytes = std::max(device->peak_bytes, out->live_bytes);
   }
   out->waiting = waiting_count();
+  out->shared_bytes = device->shared_bytes.load(std::memory_order_relaxed);
   return success;
 }
 

@@ -108,6 +108,7 @@ struct Usage {
   int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations;
   int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes;
   int64_t waiting;  // foreign memory and blocks that wait for work to end
+  int64_t shared_bytes;  // memory that processes share, mapped in this one
 };
 DLT_API Status usage(int device, Usage* out) noexcept;
 // `peak_bytes` counts from what is live now.

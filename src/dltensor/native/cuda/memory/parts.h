@@ -53,6 +53,9 @@ Status order_for_reuse(Memory& memory) noexcept;
 // A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
 void end_export(Memory& memory) noexcept;
 
+// Waits on the host for all work with the memory that is enqueued now.
+Status wait_for_users(Memory& memory) noexcept;
+
 // A use of memory, without the block.
 struct MemoryUse {
   Memory* memory;
@@ -71,6 +74,10 @@ bool is_idle(Memory& memory) noexcept;
 void reap() noexcept;
 // Memory of a graph that is gone. Work outside of the graph may still use it, and so may `home` from now on.
 void give_back_captured(Memory* memory, Stream& home) noexcept;
+
+// shared.cc
+// Lets kernels of another device use memory that processes share; other memory is reached by its context or pool.
+Status let_reach(Memory& memory, const Device& device) noexcept;
 
 // pinned.cc
 size_t drop_idle_pinned() noexcept;

@@ -46,6 +46,13 @@ CUresult take_once(Stream& stream, size_t bytes, Source* out) noexcept {
   return result;
 }
 
+// The status of a function of another library that failed.
+Status callback_failed(const char* name) noexcept {
+  return fail(Fault::callback, "allocate: the function of dl.cuda.%s failed", name);
+}
+
+}  // namespace
+
 Status out_of_memory(Stream& stream, size_t bytes) noexcept {
   size_t free = 0, total = 0;
   const int ordinal = stream.device->ordinal;
@@ -58,12 +65,14 @@ Status out_of_memory(Stream& stream, size_t bytes) noexcept {
               bytes, ordinal, kOutOfMemory, free, total, static_cast<long long>(used.live_bytes));
 }
 
-// The status of a function of another library that failed.
-Status callback_failed(const char* name) noexcept {
-  return fail(Fault::callback, "allocate: the function of dl.cuda.%s failed", name);
+Status ask_hook(bool* freed) noexcept {
+  *freed = false;
+  const auto hook = memory_hook.load(std::memory_order_acquire);
+  if (!hook) return success;
+  const CUresult result = hook();
+  *freed = result == kSuccess;
+  return *freed || result == kOutOfMemory ? success : callback_failed("on_out_of_memory");
 }
-
-}  // namespace
 
 void set_allocator(Allocator* allocator) noexcept {
   Allocator* before;
@@ -89,10 +98,10 @@ Status take_memory(Stream& stream, size_t asked, Source* out) noexcept {
     result = take_once(stream, bytes, out);
   }
   if (result == kOutOfMemory && least < bytes) result = take_once(stream, least, out);
-  if (const auto hook = memory_hook.load(std::memory_order_acquire); result == kOutOfMemory && hook) {
-    const CUresult freed = hook();
-    if (freed == kSuccess) result = take_once(stream, least, out);
-    else if (freed != kOutOfMemory) return callback_failed("on_out_of_memory");
+  if (result == kOutOfMemory) {
+    bool freed = false;
+    DLT_TRY(ask_hook(&freed));
+    if (freed) result = take_once(stream, least, out);
   }
   if (result == kSuccess) return success;
   if (out->allocator) return callback_failed("set_allocator");  // the one that failed, whoever has chosen another since

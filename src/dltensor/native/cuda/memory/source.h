@@ -27,6 +27,11 @@ DLT_API void set_allocator(Allocator* allocator) noexcept;
 // the allocation tried again, kOutOfMemory if it can free nothing, and another number as `allocate` does.
 DLT_API void set_memory_hook(CUresult (*hook)() noexcept) noexcept;
 
+// Calls that function. `*freed` is whether to ask for memory again; fails where the function has failed.
+Status ask_hook(bool* freed) noexcept;
+// The error of an allocation for which there is no memory.
+Status out_of_memory(Stream& stream, size_t bytes) noexcept;
+
 struct Source {
   CUdeviceptr pointer = 0;
   size_t bytes = 0;

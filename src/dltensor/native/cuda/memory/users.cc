@@ -113,6 +113,7 @@ Status wait_before_use(Memory& memory, Stream& stream, bool write, Wait&& wait) 
     if (!can)
       return fail(Fault::device, "cuda:%d cannot reach memory of cuda:%d: copy the tensor with .to(\"cuda:%d\") first",
                   stream.device->ordinal, memory.device->ordinal, stream.device->ordinal);
+    DLT_TRY(let_reach(memory, *stream.device));
   }
   // To read is possible before what a consumer has read is over.
   if (const Status settled = settle(memory); write && !settled.ok()) return settled;
@@ -147,6 +148,20 @@ void mark_use(Memory& memory, Stream& stream, bool write) noexcept {
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   DLT_TRY(wait_before_use(memory, stream, write, [&](Stream& on) { return order_after(stream, on); }));
   mark_use(memory, stream, write);
+  return success;
+}
+
+Status wait_for_users(Memory& memory) noexcept {
+  DLT_TRY(settle(memory));
+  Stream* users[Memory::max_users];
+  int count;
+  {
+    std::lock_guard hold(memory.lock);
+    open_list(memory);
+    count = memory.user_count;
+    for (int i = 0; i < count; ++i) users[i] = memory.users[i];
+  }
+  for (int i = 0; i < count; ++i) DLT_TRY(synchronize_stream(users[i]));
   return success;
 }
 

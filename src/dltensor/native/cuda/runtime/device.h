@@ -57,6 +57,7 @@ struct Device {
   CUmemoryPool pool = nullptr;  // our own pool; null where pools are not supported
   Properties properties;
   std::atomic<uint64_t*> late_index{nullptr};  // of index_checks.h
+  std::atomic<int64_t> shared_bytes{0};                // mapped memory that processes share
   std::mutex peak_mutex;
   int64_t peak_bytes = 0;        // the most that was live at once, of all streams
   std::mutex mutex;              // of what follows

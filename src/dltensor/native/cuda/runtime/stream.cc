@@ -280,7 +280,7 @@ Status synchronize_stream(Stream* stream) noexcept {
   {
     Current current(*stream->device);
     Beside beside;
-    DLT_CU(cuStreamSynchronize(handle_here(*stream)));
+    DLT_CU(cuStreamSynchronize(LastingHandle(*stream)));
   }
   give_back_finished();
   return raise_late_index(*stream->device);
