@@ -406,6 +406,9 @@ ROWS = [
     ("DeviceError", lambda f: f(X, 1000), "Tensor.cuda"),
     ("DeviceError", lambda f: f(2, device="rocm"), "arange eye ones zeros fft.(fftfreq rfftfreq)"),
     ("DeviceError", lambda f: f(2, 1, device="rocm"), "full linspace"),
+    ("DeviceError", lambda f: f(2, device="rocm"), "shared.empty"),
+    ("DeviceError", lambda f: f({"a": FAR}), "shared.pack"),
+    ("DeviceError", lambda f: f(FAR), "Tensor.share"),
     ("DeviceError", lambda f: f(X, device="rocm"), "empty_like ones_like zeros_like from_dlpack"),
     ("DeviceError", lambda f: f(X, 1, device="rocm"), "full_like"),
     # memory
@@ -671,6 +674,7 @@ ROWS = [
     ("OSError", lambda f: without_descriptors(f, 3), "shared.empty"),
     ("OSError", lambda f: without_descriptors(f, {"a": X}), "shared.pack"),
     ("TypeError", lambda f: f(3), "shared.pack"),
+    ("ValueError", lambda f: f({"a": X, "b": FAR}), "shared.pack"),
     # settings
     ("TypeError", lambda f: f("a"), "set_cache_limit set_num_threads"),
     ("ValueError", lambda f: f(-1), "set_cache_limit set_num_threads"),

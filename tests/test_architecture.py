@@ -63,6 +63,7 @@ ALLOWED = {
     ("_core/tensor.pyx", "_ops"): "methods of Tensor that are Python and rarely called: NumPy's functions, round, in",
     ("_core/tensor.pyx", "cuda"): "loaded with the first CUDA tensor; it registers the table of device operations",
     ("_core/tensor.pyx", "shared"): "share(): shared memory is loaded with the first tensor in it",
+    ("shared/_devices.py", "cuda"): "loaded with the first memory of a CUDA device that processes share",
     ("io/_progress.py", "_tools"): "a line of progress, for files over 1 GB",
     ("_core/tensor.pyx", "distributed"): "__dask_tokenize__, which Dask alone calls; it registers the tensors there",
     ("_core/protocols.py", "cuda"): "the stream of __cuda_array_interface__, which only CUDA tensors have",

@@ -53,6 +53,9 @@ cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
 cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
     bint is_shared_block(const Block*) noexcept
 
+cdef extern from "native/cuda/memory/shared.h" namespace "dlt::cuda" nogil:
+    bint is_shared_on_device "dlt::cuda::is_shared"(const Block*) noexcept
+
 cdef extern from *:
     """
     static int forget_new(PyTypeObject* type) {
@@ -344,6 +347,11 @@ cdef inline void _note_shape(Tensor self) noexcept:
     """Tell a recording that its program holds for these shapes alone."""
     if self.impl.dl.device.device_type == kDLExtDev:
         record_shape_read()
+
+
+cdef inline bint _is_shared(Tensor self) noexcept:
+    return is_shared_block(self.impl.block) or (self.impl.dl.device.device_type == kDLCUDA and
+                                                is_shared_on_device(self.impl.block))
 
 
 cdef Tensor on_host(Tensor self, str func):
@@ -788,7 +796,7 @@ cdef class Tensor:
         >>> t.is_shared, t.share().is_shared, t.share()[1:].is_shared
         (False, True, True)
         """
-        return is_shared_block(self.impl.block)
+        return _is_shared(self)
 
     @property
     def flags(self) -> Flags:
@@ -1525,7 +1533,7 @@ cdef class Tensor:
         return result if device is None else on_device(result, device, "to")
 
     def share(self):
-        """Return the tensor in memory that processes share.
+        """Return the tensor in memory that processes share: of the host, or of the CUDA device that it is on.
 
         `multiprocessing` sends a tensor in shared memory as a descriptor: what one process writes, all see.
 
@@ -1536,6 +1544,8 @@ cdef class Tensor:
 
         Raises
         ------
+        DeviceError
+            The driver of the device cannot share memory.
         MemoryError
             There is not enough memory.
         OSError
@@ -1552,10 +1562,10 @@ cdef class Tensor:
         >>> t.is_shared, t.tolist(), t.share() is t
         (True, [1, 2, 3], True)
         """
-        if is_shared_block(self.impl.block):
+        if _is_shared(self):
             return self
         from ..shared._tensors import copy_to_shared
-        return copy_to_shared(on_host(self, "share"))
+        return copy_to_shared(self if self.impl.dl.device.device_type == kDLCUDA else on_host(self, "share"))
 
     def cpu(self):
         """Return the tensor on the host, as ``to("cpu")`` does.

@@ -44,7 +44,7 @@ cdef extern from "native/cuda/runtime/driver.h" namespace "dlt::cuda" nogil:
 cdef extern from "native/cuda/memory/memory.h" namespace "dlt::cuda" nogil:
     cdef cppclass Usage:
         int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations
-        int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes, waiting
+        int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes, waiting, shared_bytes
     Status usage(int, Usage*) noexcept
     Status native_reset_peak "dlt::cuda::reset_peak"(int) noexcept
     size_t native_empty_cache "dlt::cuda::empty_cache"(int) noexcept
@@ -236,7 +236,7 @@ def memory_usage(int device):
         "live_blocks": u.live_blocks, "live_bytes": u.live_bytes, "peak_bytes": u.peak_bytes,
         "cached_bytes": u.cached_bytes, "driver_allocations": u.driver_allocations,
         "pinned_live_bytes": u.pinned_live_bytes, "pinned_cached_bytes": u.pinned_cached_bytes,
-        "captured_bytes": u.captured_bytes, "waiting": u.waiting,
+        "captured_bytes": u.captured_bytes, "waiting": u.waiting, "shared_bytes": u.shared_bytes,
     }
 
 

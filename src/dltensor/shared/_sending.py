@@ -4,7 +4,8 @@
 A pickle names a block of memory once, however many of its tensors it holds. To a running process it names the
 descriptor by its path below /proc, which the receiver opens: a fifth of the time that the server of
 `multiprocessing.resource_sharer` takes. The sender keeps the memory until it has been received. A process that is being
-started inherits a descriptor, and where /proc is closed to others that server sends one.
+started inherits a descriptor, and where /proc is closed to others that server sends one. `_devices` sends memory of
+CUDA devices.
 """
 
 import os
@@ -17,12 +18,13 @@ from .._core.layout import extent
 from .._core.once import Once
 from .._core.pickling import rebuild
 from .._core.tensor import Tensor
-from .._core.types import Flags
+from .._core.types import DeviceType, Flags
 from ._blocks import block_id, forget_sent, handle_of, is_received, mark_sent, receive, whole_block
 
 _lock = Lock()
 _handles = WeakValueDictionary()  # block -> Handle, so that a pickle names a block once
-_in_transit = OrderedDict()  # block -> Handle: memory that messages name which have not been received
+# Block -> Handle, or DeviceMessage -> itself: memory that messages name which have not been received.
+_in_transit = OrderedDict()
 _CHECKED_AT_ONCE = 2  # blocks that are still in transit, at each message
 
 
@@ -33,6 +35,14 @@ class Handle:
 
     def __init__(self, data):
         self.data = data
+
+    def is_received(self):
+        """Test whether the memory has been received as often as it was sent."""
+        return is_received(self.data)
+
+    def forget(self):
+        """Count the memory as received."""
+        forget_sent(self.data)
 
 
 def _register():
@@ -61,10 +71,14 @@ def reduce_tensor(t):
     """
     if not t.is_shared:
         return t.__reduce_ex__(4)
+    find_id, find_block = block_id, whole_block
+    if t.device.type == DeviceType.kDLCUDA:
+        from ._devices import block_id as find_id
+        from ._devices import whole_block as find_block
     with _lock:
-        handle = _handles.get(block_id(t))
+        handle = _handles.get(find_id(t))
         if handle is None:
-            handle = _handles[block_id(t)] = Handle(whole_block(t))
+            handle = _handles[find_id(t)] = Handle(find_block(t))
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
     begin, layout = t.byte_offset, ()
     end = begin + t.nbytes
@@ -99,7 +113,7 @@ def _release_received():
     with _lock:
         for _ in range(len(_in_transit)):
             block, handle = _in_transit.popitem(last=False)
-            if is_received(handle.data):
+            if handle.is_received():
                 released.append(handle)
                 continue
             _in_transit[block] = handle
@@ -118,7 +132,7 @@ def release_unreceived():
     Returns
     -------
     int
-        How many blocks of memory were kept.
+        How many blocks of memory were kept; of CUDA devices, how many messages.
 
     See Also
     --------
@@ -136,9 +150,9 @@ def release_unreceived():
     with _lock:
         handles = list(_in_transit.values())
         _in_transit.clear()
-    kept = [handle for handle in handles if not is_received(handle.data)]
+    kept = [handle for handle in handles if not handle.is_received()]
     for handle in kept:
-        forget_sent(handle.data)
+        handle.forget()
     return len(kept)
 
 
@@ -157,6 +171,13 @@ def reduce_handle(handle):
     'receive_handle'
     """
     _release_received()
+    if handle.data.device.type == DeviceType.kDLCUDA:
+        from ._devices import send
+
+        message, parts = send(handle.data)
+        with _lock:
+            _in_transit[message] = message
+        return receive_device_handle, parts
     file, key = handle_of(handle.data)
     mark_sent(handle.data)
     if context.get_spawning_popen() is None and _is_visible():
@@ -188,5 +209,18 @@ def receive_handle(found, key, nbytes):
     else:
         file, is_own = found.detach(), False
     handle = Handle(receive(file, key, nbytes, is_own))
+    _handles[block_id(handle.data)] = handle
+    return handle
+
+
+def receive_device_handle(found, key, uuid, nbytes):
+    """Return the `Handle` of memory of a CUDA device that a message names.
+
+    ValueError if the memory does not exist any more, DeviceError if this process cannot open it.
+    """
+    from ._devices import block_id, receive
+
+    register()
+    handle = Handle(receive(found, key, uuid, nbytes))
     _handles[block_id(handle.data)] = handle
     return handle
