@@ -101,8 +101,8 @@ test-cuda-package: $(VENV)/light install  # tensors
 	$(TEST) tests/cuda $(addprefix --ignore ,$(CUDA_ENGINE) $(SANITIZED))
 test-cuda-sanitized: $(VENV)/light install  # the engine and the emulator under sanitizers
 	$(TEST) $(SANITIZED)
-test-cuda-peers: $(VENV)/cuda-peers $(VENV)/light install  # tests that need NVRTC, CUDA's headers, cuda.core or numba
-	$(RUN) -m pytest $(addprefix tests/cuda/test_cuda_,abi.py nvrtc.py peers.py machine_code.py)
+test-cuda-peers: $(VENV)/cuda-peers $(VENV)/light install  # tests that need NVRTC, CUDA's headers, cuda.core, numba or nccl4py
+	$(RUN) -m pytest $(addprefix tests/cuda/test_cuda_,abi.py nvrtc.py peers.py nccl.py machine_code.py)
 test-cuda-device: $(VENV)/light install  # the CPU's tests with CUDA tensors, in every order of streams
 	for x in eager lazy random:1; do HOSTCUDA_ORDER=$$x $(TEST) --device cuda tests/cases tests/test_special_cases.py || exit 1; done
 fuzz-cuda: $(VENV)/light install  # every public call with CUDA tensors; CUDA_CALLS=1000 (rounds) for long
