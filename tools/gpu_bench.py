@@ -674,6 +674,9 @@ class Rows:
             t, _ = twins(a, b, c)
             ours = functools.partial(dl.gemm, a, b, c)
             self.work(f"gemm {dtype} {size}^3", 2 * size**3, ours, lambda t=t: torch.mm(t[0], t[1], out=t[2]))
+            if dtype != "bfloat16":
+                with dl.reproducible():
+                    self.work(f"gemm {dtype} {size}^3, reproducible", 2 * size**3, ours)
             if dtype == "float32":
                 with dl.cuda.tf32():
                     self.work(f"gemm tf32 {size}^3", 2 * size**3, ours)

@@ -181,7 +181,8 @@ ONE=("$PYTHON" -m pytest -p no:cacheprovider -o addopts= --strict-markers --tb s
 MANY=("${ONE[@]}")
 "$PYTHON" -c 'import xdist' 2>/dev/null && MANY+=(-p xdist -n "$([ -n "${REHEARSE:-}" ] && echo 2 || echo 4)")
 ENGINE=(tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py)
-TENSORS=(tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_tensor_short.py
+TENSORS=(tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_reproducible_products.py
+  tests/cuda/test_tensor_short.py
   tests/cuda/test_cuda_rows.py tests/cuda/test_cuda_shapes.py)
 FUNCTIONS=(tests/cuda/test_cuda_reductions.py tests/cuda/test_cuda_scans.py tests/cuda/test_cuda_random.py
   tests/cuda/test_tensor_gathers.py tests/cuda/test_tensor_masks.py tests/cuda/test_tensor_scatters.py

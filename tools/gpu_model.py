@@ -194,7 +194,21 @@ KERNELS = [
     Kernel("quantize: largest of blocks", *of("quantize", "largest<6>"), how=""),
     Kernel("quantize: int8 codes", *of("quantize", "codes<int8_t, 6>"), how=""),
     Kernel("dequantize: mxfp4 to bfloat16", *of("dequantize", f"values<dlt::float4_e2m1fn, {BRAIN}, 6, 4>"), how=""),
-    Kernel("products of integers", *of("product", "tiled<int32_t, int32_t, int32_t, uint32_t, int32_t>"), how=""),
+    *(
+        Kernel(f"products: {name}", *of("product", f"tiled<{types}, {order}, {own}>"), how="")
+        for name, types, order, own in (
+            ("float32", ", ".join(["float"] * 5), "false", "8, 8"),
+            ("float32, small tiles", ", ".join(["float"] * 5), "false", "4, 4"),
+            ("float64", ", ".join(["double"] * 5), "false", "8, 4"),
+            ("complex64", ", ".join(["dlt::complex64"] * 5), "false", "4, 4"),
+            ("complex128", ", ".join(["dlt::complex128"] * 5), "false", "4, 2"),
+            ("float16", f"{HALF}, {HALF}, {HALF}, float, float", "false", "8, 8"),
+            ("bfloat16", f"{BRAIN}, {BRAIN}, {BRAIN}, float, float", "true", "8, 4"),
+            ("int32", "int32_t, int32_t, int32_t, uint32_t, int32_t", "false", "8, 8"),
+        )
+    ),
+    Kernel("products of a vector: float32", *of("product", "vectors<float, float, float, float, float>"), how=""),
+    Kernel("products: parts", *of("product", "joined<float, float, float>"), how=""),
     *(
         Kernel(f"small matrices: {name.replace('_', ' ')}", *of("matrices", f"{name}<float, 1, {side}>"), how="")
         for name, side in (
@@ -352,7 +366,16 @@ LIMITS = {
     "quantize: largest of blocks": Limit((None, None, None, None), (42, 36, 32, 32), 0),
     "quantize: int8 codes": Limit((None, None, None, None), (52, 40, 40, 32), 0),
     "dequantize: mxfp4 to bfloat16": Limit((None, None, None, None), (38, 38, 38, 37), 0),
-    "products of integers": Limit((None, None, None, None), (64, 48, 64, 48), 0),
+    "products: float32": Limit((None, None, None, None), (128, 128, 128, 128), 28),
+    "products: float32, small tiles": Limit((None, None, None, None), (116, 116, 117, 77), 0),
+    "products: float64": Limit((None, None, None, None), (128, 128, 128, 128), 53),
+    "products: complex64": Limit((None, None, None, None), (128, 127, 128, 128), 103),
+    "products: complex128": Limit((None, None, None, None), (128, 128, 128, 128), 56),
+    "products: float16": Limit((None, None, None, None), (128, 128, 128, 128), 28),
+    "products: bfloat16": Limit((None, None, None, None), (128, 128, 128, 128), 143),
+    "products: int32": Limit((None, None, None, None), (128, 128, 128, 128), 28),
+    "products of a vector: float32": Limit((None, None, None, None), (54, 40, 32, 32), 0),
+    "products: parts": Limit((None, None, None, None), (41, 32, 32, 34), 0),
     "small matrices: solve": Limit((None, None, None, None), (62, 40, 40, 40), 1438),
     "small matrices: inverse": Limit((None, None, None, None), (64, 48, 56, 48), 0),
     "small matrices: determinant": Limit((None, None, None, None), (63, 40, 40, 66), 0),
@@ -534,6 +557,17 @@ def count(listing, kernel):
     return total, pipes, bits / 8, narrowest
 
 
+def multiply_adds(listing):
+    """(instructions, multiply-adds) of the loop that has the most of these, without the loops in it."""
+    lines, loops = lines_of(listing)
+    best = 0, 0
+    for loop in loops:
+        inner = {i for o in loops if o != loop and loop.first <= o.first and o.past <= loop.past for i in range(*o)}
+        names = [opcode(lines[i])[0] for i in range(*loop) if i not in inner]
+        best = max(best, (sum(name in ("FFMA", "DFMA") for name in names), len(names)))
+    return best[1], best[0]
+
+
 # ---- compilation
 
 
@@ -612,6 +646,14 @@ def bound(code):
     clocks = {pipe: code.pipes[pipe] / lanes for pipe, lanes in LANES.items()}
     pipe = max(clocks, key=clocks.get)
     return code.bytes / clocks[pipe] * MULTIPROCESSORS * CLOCK / 1e12, pipe
+
+
+def teraflops(listing):
+    """The bound of a product, of the loop that has the most multiply-adds; each is two operations."""
+    instructions, found = multiply_adds(listing)
+    lanes = LANES["fp64" if "DFMA" in listing else "issue"]
+    clocks = max(instructions / LANES["issue"], found / lanes)
+    return 2 * found / clocks * MULTIPROCESSORS * CLOCK / 1e12
 
 
 def expected(tbps, card):

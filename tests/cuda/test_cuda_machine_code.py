@@ -40,6 +40,20 @@ def test_a_kernel_costs_no_more_than_its_limits(compiler, kernel, arch):
         assert code.per_byte <= limit.instructions[place]
 
 
+CUBLAS = 51.1  # TFLOP/s of float32 without TF32 on an H200, from docs/cuda.md
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("float32", 0.6 * CUBLAS), ("float16", 0.6 * CUBLAS), ("float64", 25), ("complex64", 0.6 * CUBLAS)],
+)
+def test_products_are_multiply_adds_for_the_most_part(compiler, name, least):
+    """In the order of the CPU, which tensor cores do not have: those have 62.8 TFLOP/s of float64."""
+    listing, _ = model.disassembled(compiler, KERNELS[f"products: {name}"], 90)
+    print(name, model.multiply_adds(listing), model.teraflops(listing))
+    assert model.teraflops(listing) >= least
+
+
 SIGNS = [("abs", 1), ("copysign", 2), ("negative", 1), ("positive", 1), ("signbit", 1)]
 ARITHMETIC = {"F2F", "F2FP", "FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "DADD", "DMUL", "DFMA"}
 FLOATS = ["dlt::float16", "dlt::bfloat16", "float", "double"]
@@ -121,6 +135,16 @@ LISTING = """
 .L_x_4:
         /*00b0*/                   BRA `(.L_x_4) ;
 """
+
+
+def test_multiply_adds_are_counted_without_the_loops_inside():
+    body = "".join(f"        /*{i:04x}*/                   FFMA R{i}, R1, R2, R{i} ;\n" for i in range(4))
+    inside = ".L_x_1:\n        /*0018*/  FFMA R1, R1, R2, R3 ;\n        /*0020*/  @P0 BRA `(.L_x_1) ;\n"
+    one = f".L_x_0:\n{body}{inside}        /*0030*/  @P1 BRA `(.L_x_0) ;\n"
+    assert model.multiply_adds(one) == (5, 4)
+    # 4 of 5 instructions are multiply-adds, and 0.85 of the turns of 128 lanes are used.
+    assert model.teraflops(one) == pytest.approx(2 * 0.8 * 0.85 * 128 * 132 * 1.755e9 / 1e12)
+    assert model.teraflops(one.replace("FFMA", "DFMA")) == pytest.approx(2 * 64 * 132 * 1.755e9 / 1e12)
 
 
 def counted(how, **more):

@@ -385,5 +385,3 @@ def test_products_of_float8_with_scales_are_one_call(eager_machine):
     scale = dl.asarray(0.25, device="cuda")
     _, launches = launches_of(eager_machine, lambda: dl.quantized_matmul(x, y, scale, dtype="bfloat16"))
     assert launches in (None, 1)  # the scale times 1
-    with pytest.raises(RuntimeError, match="quantized_matmul: computed by cuBLAS"), dl.reproducible():
-        dl.quantized_matmul(x, y, scale)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks in which functions raise whose bits depend on a library: whether one is entered, and the error."""
+"""Blocks in which no result has the bits of a library: whether one is entered, and the error of functions that need one."""
 
 from cpython.contextvars cimport PyContextVar_Set, get_value
 from cpython.object cimport PyTypeObject
@@ -17,8 +17,8 @@ cdef class _Entry:
     cdef bint is_withdrawn
 
 
-def is_reproducible():
-    """Return whether the caller is inside a `reproducible` block, or the environment asks for one."""
+cdef bint must_reproduce() except -1:
+    """Test whether the caller is inside a `reproducible` block, or the environment asks for one."""
     cdef _Entry entry
     if _is_process_reproducible:
         return True
@@ -29,9 +29,14 @@ def is_reproducible():
     return False
 
 
+def is_reproducible():
+    """Return whether the caller is inside a `reproducible` block, or the environment asks for one."""
+    return must_reproduce()
+
+
 cdef int refuse_library(str func, str library, str remedy) except -1:
     """Raise inside a block for a function that a library computes."""
-    if is_reproducible():
+    if must_reproduce():
         raise RuntimeError(f"{func}: computed by {library}, whose bits depend on version, processor and threads, "
                            f"inside dl.reproducible(); {remedy}")
     return 0
@@ -46,13 +51,15 @@ def check_reproducible(func, library, remedy):
 
 
 cdef class reproducible:
-    """reproducible()\n--\n\nRaise, in a block or a function, where a result could have other bits on another machine.
+    """reproducible()\n--\n\nCompute, in a block or a function, only results that have the same bits on every machine.
 
     Results of the CPU have the same bits for every layout, number of threads and processor, but for those that a
     library computes. Inside the block these raise RuntimeError, which names the function, the library and a remedy:
     `linalg.eigh`, `linalg.svd`, `linalg.eig` and functions composed of them, of matrices beyond 8 x 8; the transforms
-    of `fft`; larger products while `set_blas` has a BLAS; and on CUDA devices products of floats and factorizations
-    beyond 8 x 8. No result changes. ``DLTENSOR_REPRODUCIBLE=1`` does the same for the whole process.
+    of `fft`; larger products while `set_blas` has a BLAS; and on CUDA devices factorizations beyond 8 x 8. Products of
+    floats and complex numbers on CUDA devices are computed by kernels of the package in place of cuBLAS, with the bits
+    of the CPU, and take longer; no other result changes. ``DLTENSOR_REPRODUCIBLE=1`` does the same for the whole
+    process.
 
     It is a context manager, and a decorator. The block holds for its thread or asyncio task only, and for tasks that
     are started inside it. Blocks may be nested, and one object may be entered several times.

@@ -120,6 +120,7 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
         void* stream
         const CudaLaunch* launch
         unsigned char[16] settings
+        bint reproducible
     cppclass ElementCall:
         int op
         bint saturate

@@ -6,11 +6,12 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar,
-                             broadcast_shapes, computed_types, environment, find_type, type_table)
+                             broadcast_shapes, computed_types, environment, find_type, type_bfloat16, type_float32,
+                             type_table)
 from .arguments cimport (SAME_DTYPE, Operand, as_engine_operand, check_output, common_device, hold_without_gil,
                          kind_order, own_operands, promote_operands, read_operands, read_tensor)
 from .engine cimport EngineOperand, EngineTable, LaunchContext, PyThreadState, engine_at, finish, release_gil
-from .._core.reproducible cimport refuse_library
+from .._core.reproducible cimport must_reproduce, refuse_library
 from .._core.scalars cimport plain_number, tag_number
 from .._core.shapes cimport as_tuple
 from .._core.tensor cimport Tensor, new_empty, operations
@@ -118,17 +119,6 @@ def set_blas(name, /):
     _find_blas.is_done = True  # the environment has no say any more
 
 
-cdef int _check_reproducible(const LaunchContext& launch, int64_t work, int type, str func) except -1:
-    """Raise inside a `reproducible` block if a library may compute the product."""
-    if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
-        return 0
-    if launch.stream != NULL:
-        return refuse_library(func, "cuBLAS", "pass tensors on the CPU")
-    if work >= least_blas_work and has_blas():
-        return refuse_library(func, "OpenBLAS", "call dl.set_blas(None) before")
-    return 0
-
-
 cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
                   str func) except -1:
     cdef int64_t work = 1
@@ -147,9 +137,12 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
         work *= c.shape[i]
     work *= a.shape[a.ndim - 1]
     engine = engine_at(device, &launch, func)
-    if work >= least_blas_work and launch.stream == NULL:
+    if launch.stream != NULL:
+        launch.reproducible = must_reproduce()
+    elif work >= least_blas_work:
         _find_blas(func)
-    _check_reproducible(launch, work, out.type, func)
+        if has_blas() and type_table[out.type].kind not in (SIGNED, UNSIGNED):
+            refuse_library(func, "OpenBLAS", "call dl.set_blas(None) before")
     _owners = None
     if work >= KEEP_GIL_WORK:
         _owners = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
@@ -216,7 +209,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
         Dtype that both operands are converted to first, of their kind or a higher one. On the CPU, int8 and uint8 as
         int32, and what has 8 or 16 bits as float32, is converted in registers or part by part, not in memory. The
         product in int32 is exact below 2**31. Tensor cores of CUDA devices multiply float8_e4m3fn and float8_e5m2 as
-        float16 and bfloat16, and as float32 inside `cuda.tf32`; their sums have about 14 bits.
+        float16 and bfloat16, and as float32 inside `cuda.tf32`; their sums have about 14 bits. Inside `reproducible` the
+        operands are converted.
 
     Returns
     -------
@@ -268,7 +262,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
     if multiplies_converted(wanted, operands[0].type, operands[1].type) and (
             device.device_type == kDLCPU or type_table[wanted].kind == SIGNED):
         row = wanted
-    elif device.device_type != kDLCPU and multiplies_float8(wanted, operands[0].type, operands[1].type):
+    elif device.device_type != kDLCPU and (multiplies_float8(wanted, operands[0].type, operands[1].type) or
+                                           _alternates(wanted, operands)):
         row = wanted
     else:
         row = _convert_factors(operands, used, 3 if out is not None else 2, owners, wanted)
@@ -323,6 +318,12 @@ cdef int _read_product_type(object dtype) except -1:
     if row < 0 or row >= computed_types or kind_order(row) == 0:
         raise TypeError(f"matmul: dtype must be an integer, float or complex one with arithmetic, got {quoted(dtype)}")
     return row
+
+
+cdef bint _alternates(int wanted, const Operand* operands) except -1:
+    """Test whether the sums of bfloat16 in float32 must have their own order, which converted operands do not have."""
+    return (wanted == type_float32 and operands[0].type == type_bfloat16 and operands[1].type == type_bfloat16 and
+            must_reproduce())
 
 
 cdef int _convert_factors(Operand* operands, PyObject** used, int count, list owners, int wanted) except -1:

@@ -324,7 +324,7 @@ def quantized_matmul(x, values, scale, *more_scales, zero=None, dtype=None):
     The result has the bits of ``matmul(x, dequantize(values, scale, *more_scales, zero=zero).mT)``. On the CPU elements
     are dequantized in registers, or part by part in the caches. One row of `x` is multiplied in the time that reading
     the values takes. On CUDA, float8_e4m3fn and float8_e5m2 of `x` and the values with scales of one element are
-    multiplied by tensor cores, whose sums have about 14 bits.
+    multiplied by tensor cores, whose sums have about 14 bits, except inside `reproducible`.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ Status multiply_vector(const Product& p) noexcept {
 
 namespace {
 
-constexpr int64_t sums_bytes = 128;  // of the partial sums of a column
+constexpr int64_t sums_bytes = partial_sums_bytes;  // of a column
 constexpr int64_t dot_strip_bytes = 256;  // of a row of columns that are computed together
 
 struct DotColumns {

@@ -3,12 +3,9 @@
 #pragma once
 #include "native/cpu/runtime/dtype.h"
 #include "native/cpu/runtime/kernels.h"
+#include "native/ops/linalg/product_order.h"
 
 namespace dlt {
-
-// Products of bfloat16 have alternating chains: in each block of so many terms one of the even and one of the odd ones, which are added
-// to each other and then to the sum of the blocks before.
-inline constexpr int64_t block_terms = 32;
 
 // c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous
 // elements. `fresh` writes instead of adding. An element of a @ b is one chain of fused multiply-adds, from 0 in the order of
@@ -36,7 +33,6 @@ typedef stack_product_t lane_product_t;
 
 // c (rows x columns) += a @ b for few rows and columns, of chains of chain_depth terms, which are added in order; several of them
 // are computed side by side. With `chain_step`, each chain is written to c by itself, so many bytes after the one before.
-inline constexpr int64_t chain_depth = 512;
 typedef void (*chains_t)(const StackProduct& p, int64_t chain_step, bool fresh);
 
 // c[r] = sum of m[r, k] * v[k] for r < rows, k < depth, with depth at least 1; `c_step` bytes between elements of c. m has

@@ -59,6 +59,7 @@ struct LaunchContext {
   cuda::Stream* stream = nullptr;
   const cuda::Launch* launch = nullptr;  // null: the thread's setting, else the default
   alignas(8) unsigned char settings[16];  // that `launch` may point to
+  bool reproducible = false;  // products have the bits of the CPU: no library computes them
 
   LaunchContext() = default;
   LaunchContext(cuda::Stream* s, const cuda::Launch* l = nullptr) : stream(s), launch(l) {}

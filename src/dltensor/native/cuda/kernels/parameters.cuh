@@ -207,9 +207,11 @@ struct Steps {
 };
 static_assert(sizeof(Steps) <= 4096, "parameters of a kernel");
 
-// c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.
+// c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements. The chains or blocks of terms of an element are
+// computed one after the other, or, where there are several parts, each as a part: those of all elements of c in C order, then those
+// of the next part, are written to `sums` and added by another kernel. Otherwise `sums` has room for what blocks keep between chains.
 struct Product {
-  void* c;
+  void *c, *sums;
   const void *a, *b;
   int64_t rows, columns, depth;
   int64_t a_row, a_column, b_row, b_column, c_row, c_column;
@@ -219,8 +221,10 @@ struct Product {
   int64_t a_stride[8], b_stride[8], c_stride[8];
   Immediate alpha, beta;
   bool scaled, reads;  // alpha is not 1; beta is not 0, and c is read
-  int64_t tiles_across, tiles_down;
+  int64_t tiles_across, tiles_down, parts;
+  bool along_terms;  // neighbours in memory are terms, not rows or columns
 };
+static_assert(sizeof(Product) <= 4096, "parameters of a kernel");
 
 // Memory in C order from a tensor's places by index arrays. `dims` are those of the result, of words; the dimensions from
 // spread_from to spread_to are the positions, `count` in all, of which each array has one int64.

@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products: cuBLAS with transposition and leading dimensions as arguments, our own tiled kernel without cuBLAS.
+// Matrix products: cuBLAS with transposition and leading dimensions as arguments, our own kernels without cuBLAS and where bits must be
+// those of the CPU.
 #include <algorithm>
 
 #include "native/cpu/copy/scalar.h"
 #include "native/cpu/linalg/gemm.h"
-#include "native/cuda/elementwise/plan.h"
 #include "native/cuda/linalg/blas_handle.h"
 #include "native/cuda/linalg/float8.h"
+#include "native/cuda/linalg/products.h"
 #include "native/cuda/runtime/thread_state.h"
 
 namespace dlt::cuda {
 namespace {
 
-constexpr int most_batch_dims = 8;
 constexpr int64_t most_byte_depth = (int64_t{1} << 17) - 1;  // of products of int8 whose sums int32 holds
 std::atomic<bool> use_cublas{true};
-
-// The last two dimensions of an operand, and the strides of its batches.
-struct Matrix {
-  const DLTensor* tensor = nullptr;
-  Block* block = nullptr;
-  char* data = nullptr;
-  int64_t rows = 0, columns = 0, row_step = 0, column_step = 0;
-  int64_t batch_steps[max_dims] = {};
-};
 
 void describe(Matrix& m, const Operand& operand) noexcept {
   const DLTensor& t = *operand.tensor;
@@ -51,19 +42,6 @@ bool as_blas(const Matrix& m, View* out) noexcept {
   return false;
 }
 
-struct Problem {
-  Matrix a, b, c;
-  int type = 0, a_type = 0, b_type = 0;  // those of a and b differ where they are bytes, and c is int32
-  int64_t m = 0, n = 0, k = 0;
-  int dims = 0;  // of batches
-  int64_t batch[max_dims] = {};
-  int64_t batches = 1;
-  Scalar alpha, beta;
-  bool scaled = false, reads = false;  // alpha is not 1; beta is not 0
-  kernels::Immediate factors[2];       // alpha and beta as elements of factor_type()
-  const float* scale = nullptr;        // of float8 operands, on the device
-};
-
 bool is_byte(int type) noexcept { return type == type_int8 || type == type_uint8; }
 
 // -1: cuBLAS does not multiply it. Of integers it takes int8 into int32.
@@ -85,23 +63,13 @@ int blas_type(int type) noexcept {
 
 bool has_blas_types(const Problem& p) noexcept {
   if (p.type == type_int32) return p.a_type == type_int8 && p.b_type == type_int8 && p.k <= most_byte_depth && !p.reads;
-  return p.type != type_int8 && blas_type(p.type) >= 0;
+  return p.type != type_int8 && p.a_type == p.type && blas_type(p.type) >= 0;
 }
 // Returns whether cuBLAS takes a matrix of bytes: its rows are words of four.
 bool has_words(const Matrix& m, const View& view, int dims) noexcept {
   uint64_t all = reinterpret_cast<uintptr_t>(m.data) | static_cast<uint64_t>(view.leading);
   for (int d = 0; d < dims; ++d) all |= static_cast<uint64_t>(m.batch_steps[d]);
   return all % 4 == 0;
-}
-
-// The dtype of alpha and beta: 16-bit floats accumulate in float32, everything else in its own dtype.
-int factor_type(int type) noexcept { return type == type_float16 || type == type_bfloat16 ? type_float32 : type; }
-
-// The C++ type of sums. Integers wrap, which unsigned ones of a whole word do as well as the type itself.
-const char* sum_name(int type) noexcept {
-  const Kind kind = type_table[type].kind;
-  if (kind != Kind::signed_integer && kind != Kind::unsigned_integer) return type_name(factor_type(type));
-  return type_table[type].bytes == 8 ? "uint64_t" : "uint32_t";
 }
 
 // Row-major C = A B is column-major C' = B' A': the operands are swapped and nothing is moved. A column-major C is
@@ -159,47 +127,6 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   return success;
 }
 
-Status call_tiled(const Problem& p, const LaunchContext& context) noexcept {
-  if (p.dims > most_batch_dims)
-    return fail(Fault::value, "gemm: at most %d batch dimensions that cannot be joined, got %d; make the operands contiguous",
-                most_batch_dims, p.dims);
-  Device& device = *context.stream->device;
-  Kernel kernel;
-  KernelKey key;
-  key.add(3, 2);
-  key.add(static_cast<uint64_t>(p.type), 6);
-  key.add(static_cast<uint64_t>(p.a_type), 6);
-  key.add(static_cast<uint64_t>(p.b_type), 6);
-  DLT_TRY(kernel_of(
-      device, key, "native/cuda/kernels/linalg/product.cuh",
-      [&] {
-        return std::string("product::tiled<") + type_name(p.a_type) + ", " + type_name(p.b_type) + ", " + type_name(p.type) +
-               ", " + sum_name(p.type) + ", " + type_name(factor_type(p.type)) + ">";
-      },
-      &kernel));
-  kernels::Product q{};
-  q.a = p.a.data, q.b = p.b.data, q.c = p.c.data;
-  q.rows = p.m, q.columns = p.n, q.depth = p.k;
-  q.a_row = p.a.row_step, q.a_column = p.a.column_step;
-  q.b_row = p.b.row_step, q.b_column = p.b.column_step;
-  q.c_row = p.c.row_step, q.c_column = p.c.column_step;
-  q.dims = p.dims;
-  q.batches = p.batches;
-  for (int d = 0; d < p.dims; ++d) {
-    q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(p.batch[d]));
-    q.a_stride[d] = p.a.batch_steps[d], q.b_stride[d] = p.b.batch_steps[d], q.c_stride[d] = p.c.batch_steps[d];
-  }
-  q.alpha = p.factors[0], q.beta = p.factors[1];
-  q.scaled = p.scaled, q.reads = p.reads;
-  constexpr int64_t side = 64;
-  q.tiles_across = (p.n + side - 1) / side;
-  q.tiles_down = (p.m + side - 1) / side;
-  const int64_t tiles = q.tiles_across * q.tiles_down * p.batches;
-  // The block is fixed by the kernel's tiles; only their number follows the launch.
-  const Geometry geometry{static_cast<unsigned>(std::min<int64_t>(tiles, 2147483647)), 256};
-  return launch_kernel(device, kernel, geometry, *context.stream, &q);
-}
-
 Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) noexcept {
   const Operand* const operands[] = {&a, &b, &c};
   for (const Operand* operand : operands) {
@@ -208,7 +135,8 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
     DLT_TRY(type_of("gemm", *operand->tensor, operand == &a ? &p.a_type : operand == &b ? &p.b_type : &p.type));
   }
   const bool of_bytes = p.type == type_int32 && is_byte(p.a_type) && is_byte(p.b_type);
-  if (!of_bytes && !multiplies_float8(p.type, p.a_type, p.b_type) && (p.a_type != p.type || p.b_type != p.type))
+  const bool of_bfloat16 = p.type == type_float32 && p.a_type == type_bfloat16 && p.b_type == type_bfloat16;
+  if (!of_bytes && !of_bfloat16 && !multiplies_float8(p.type, p.a_type, p.b_type) && (p.a_type != p.type || p.b_type != p.type))
     return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.a_type].name,
                 type_table[p.a_type == p.b_type ? p.type : p.b_type].name);
   if (p.type == type_bool || p.type >= computed_types)
@@ -244,10 +172,10 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
 }
 
 // Of float8 by tensor cores. Their sums have fewer digits than float32, which float32 results have where TF32 is allowed.
-bool may_use_float8_cores(const Problem& p, const Stream& stream) noexcept {
-  return p.dims == 0 && !p.reads && p.n > 1 && p.k > 0 && p.k % 16 == 0 &&
+bool may_use_float8_cores(const Problem& p, const LaunchContext& context) noexcept {
+  return !context.reproducible && p.dims == 0 && !p.reads && p.n > 1 && p.k > 0 && p.k % 16 == 0 &&
          (p.type != type_float32 || p.scale || thread_tf32()) && use_cublas.load(std::memory_order_relaxed) &&
-         load_cublas().ok() && has_float8_cores(*stream.device, blas_type(p.a_type), blas_type(p.b_type));
+         load_cublas().ok() && has_float8_cores(*context.stream->device, blas_type(p.a_type), blas_type(p.b_type));
 }
 
 // Where a lies by rows, b by columns, and c by either.
@@ -293,7 +221,7 @@ Status run_float8(const Problem& p, const Operand& a, const Operand& b, const Op
                   const Scalar& beta, const LaunchContext& context) noexcept {
   View va, vb, vc;
   bool done = false;
-  if (may_use_float8_cores(p, *context.stream) && as_blas(p.c, &vc)) {
+  if (may_use_float8_cores(p, context) && as_blas(p.c, &vc)) {
     const bool by_rows = as_blas(p.a, &va) && !va.transposed, by_columns = as_blas(p.b, &vb) && vb.transposed;
     if (by_rows && by_columns) DLT_TRY(call_float8(p, va, vb, vc, *context.stream, &done));
     if (done) return success;
@@ -320,8 +248,9 @@ Status run_float8(const Problem& p, const Operand& a, const Operand& b, const Op
 
 Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const LaunchContext& context) noexcept {
   Stream& stream = *context.stream;
-  const bool have_blas = use_cublas.load(std::memory_order_relaxed) && has_blas_types(p) && load_cublas().ok() &&
-                         p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
+  const bool has_other_bits = p.type != type_int32;
+  const bool have_blas = !(context.reproducible && has_other_bits) && use_cublas.load(std::memory_order_relaxed) &&
+                         has_blas_types(p) && load_cublas().ok() && p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
   View va, vb, vc;
   if (have_blas && !as_blas(p.c, &vc)) {
     Temporary result;
@@ -347,10 +276,11 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
   DLT_TRY(use(b.block, stream, false));
   DLT_TRY(use(c.block, stream, true));
   const bool has_bytes = p.a_type != p.type;
-  if (!have_blas || (has_bytes && !(has_words(p.a, va, p.dims) && has_words(p.b, vb, p.dims)))) return call_tiled(p, context);
+  if (!have_blas || (has_bytes && !(has_words(p.a, va, p.dims) && has_words(p.b, vb, p.dims))))
+    return multiply_by_kernels(p, context);
   bool refused = false;
   DLT_TRY(call_blas(p, va, vb, vc, stream, &refused));
-  return refused ? call_tiled(p, context) : success;
+  return refused ? multiply_by_kernels(p, context) : success;
 }
 
 }  // namespace
@@ -399,7 +329,7 @@ Status multiply_scaled_float8(const Operand& x, const Operand& values, const Ope
   DLT_TRY(set_up(p, x, {&columns, values.block}, out));
   p.scale = reinterpret_cast<const float*>(address(*scale.tensor));
   View a, b, c;
-  if (p.m == 0 || p.n == 0 || !may_use_float8_cores(p, *context.stream) || !as_blas(p.a, &a) || !as_blas(p.b, &b) ||
+  if (p.m == 0 || p.n == 0 || !may_use_float8_cores(p, context) || !as_blas(p.a, &a) || !as_blas(p.b, &b) ||
       !as_blas(p.c, &c) || a.transposed || !b.transposed)
     return success;
   DLT_TRY(use(scale.block, *context.stream, false));

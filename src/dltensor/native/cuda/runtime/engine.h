@@ -77,7 +77,8 @@ DLT_API Status fill(const void* element, const Operand& to, const LaunchContext&
 
 // c = alpha * a @ b + beta * c over the last two dimensions, the others broadcast; any strides. One dtype: an integer,
 // a float or a complex one. With beta 0 c is not read. Integers wrap, and take the integer part of alpha and beta: the
-// CPU's bits. By cuBLAS where it is installed and supports the dtype, else by our own kernel.
+// CPU's bits. By cuBLAS where it is installed and supports the dtype, else, or where the context is reproducible, by our own kernels,
+// which have the CPU's bits. These also take bfloat16 into float32.
 DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
                     const LaunchContext& context) noexcept;
 
@@ -124,7 +125,7 @@ DLT_API Status mask_positions(const Operand* to, int dims, const int64_t* shape,
 DLT_API bool thread_tf32() noexcept;
 DLT_API void set_thread_tf32(bool allowed) noexcept;
 
-// Our own kernel even where cuBLAS is installed: for tests, and for bit-identical results everywhere.
+// Our own kernels even where cuBLAS is installed: for tests.
 DLT_API void set_use_cublas(bool use) noexcept;
 
 // Host memory in C order, pageable or pinned. to_host returns when the copy is complete; from_host may return earlier,

@@ -24,8 +24,8 @@ namespace {
 // k % partial_sums by a fused multiply-add, and at the end the upper half of them is added to the lower half until one is
 // left. This order is the same for rows and columns, so that the bits do not depend on how the matrix lies. A complex element
 // has P = 2 parts and two such sets: of re * re and im * im, and of im * re and re * im.
-// Bytes of the partial sums of an element, in two registers of 64 bytes: with one, sums wait for each other.
-constexpr int sums_bytes = 128;
+// Their bytes are two registers of 64 bytes: with one, sums wait for each other.
+constexpr int sums_bytes = partial_sums_bytes;
 template <class T, int P>
 constexpr int partial_sums = sums_bytes / P / int(sizeof(T)) / P;
 // Registers of a set.

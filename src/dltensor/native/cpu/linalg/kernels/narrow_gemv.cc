@@ -15,7 +15,7 @@ namespace {
 
 #if defined(__AVX2__) && defined(__F16C__)
 constexpr int64_t most_depth = 4096;
-constexpr int sums = 32;  // partial sums of an element of the result, as in gemv.cc
+constexpr int sums = partial_sums_bytes / int(sizeof(float));  // of an element of the result, as in gemv.cc
 constexpr int chains = sums / float_lanes;
 constexpr int most_rows = register_bytes == 64 ? 4 : 2;
 
