@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks in which no result has the bits of a library: whether one is entered, and the error of functions that need one."""
+"""Blocks in which no result has the bits of a library: whether one is entered, and the error of functions."""
 
 from cpython.contextvars cimport PyContextVar_Set, get_value
 from cpython.object cimport PyTypeObject

@@ -209,8 +209,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None):
         Dtype that both operands are converted to first, of their kind or a higher one. On the CPU, int8 and uint8 as
         int32, and what has 8 or 16 bits as float32, is converted in registers or part by part, not in memory. The
         product in int32 is exact below 2**31. Tensor cores of CUDA devices multiply float8_e4m3fn and float8_e5m2 as
-        float16 and bfloat16, and as float32 inside `cuda.tf32`; their sums have about 14 bits. Inside `reproducible` the
-        operands are converted.
+        float16 and bfloat16, and as float32 inside `cuda.tf32`; their sums have about 14 bits. Inside `reproducible`
+        the operands are converted.
 
     Returns
     -------

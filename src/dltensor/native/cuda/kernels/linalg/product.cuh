@@ -106,7 +106,7 @@ struct TileReader {
   const M* at;
   int64_t step, next_terms;
   int line, term, line_step, term_step;
-  M held[count];
+  M ahead[count];
 
   DLT_FN TileReader(const M* first, int64_t line_stride, int64_t term_stride) {
     const int thread = int(threadIdx.x);
@@ -124,12 +124,12 @@ struct TileReader {
     const M* from = at;
 #pragma unroll
     for (int i = 0; i < count; ++i, from += step)
-      held[i] = line + i * line_step < lines && term + i * term_step < terms ? *from : M{};
+      ahead[i] = line + i * line_step < lines && term + i * term_step < terms ? *from : M{};
     at += next_terms;
   }
   DLT_FN void write(S* tile) const {
 #pragma unroll
-    for (int i = 0; i < count; ++i) tile[(term + i * term_step) * PITCH + line + i * line_step] = S(computed<M>::in(held[i]));
+    for (int i = 0; i < count; ++i) tile[(term + i * term_step) * PITCH + line + i * line_step] = S(computed<M>::in(ahead[i]));
   }
 };
 
