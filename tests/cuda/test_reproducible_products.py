@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -67,15 +68,22 @@ def test_every_depth_has_the_cpus_bits(eager_machine, dtype, depth):
             check(dl.matmul, a, b, dtype="float32")
 
 
+LAYOUTS = {  # of a matrix, made where it is multiplied
+    "rows": lambda x: x,
+    "columns": lambda x: x.mT.copy().mT,
+    "every other": lambda x: dl.repeat(dl.repeat(x, 2, axis=1), 3, axis=0)[::3, ::2],
+    "backwards": lambda x: dl.flip(dl.flip(x).copy()),
+    "columns backwards": lambda x: dl.flip(x.mT).copy()[::-1, ::-1].mT,
+}
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_layout_has_the_cpus_bits(eager_machine, dtype):
     for rows, columns, depth in ((5, 6, 70), (1, 40, 70), (40, 1, 4100)):
         a, b = normal((rows, depth), dtype), normal((depth, columns), dtype, 2)
-        columns_of = [t.mT.copy().mT for t in (a, b)]
-        wide = [dl.concat([t, t], axis=1)[::-1, ::2] for t in (a, b)]
-        for left, right in ((a, columns_of[1]), (columns_of[0], b), columns_of, (wide[0], b), (a, wide[1]), wide):
-            check(dl.matmul, left, right)
-        check(dl.matmul, b.mT, a.mT)
+        for left, right in pairwise([*LAYOUTS.values(), LAYOUTS["rows"]]):
+            check(lambda x, y, m=left, n=right: dl.matmul(m(x), n(y)), a, b)
+            check(lambda x, y, m=left, n=right: dl.matmul(n(x), m(y)), a, b)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
