@@ -74,7 +74,7 @@ def test_an_array_of_0_dimensions_is_a_number(number):
 
 def test_what_has_dimensions_is_no_number():
     x = dl.ones(3)
-    for call in (lambda: dl.full(2, x), lambda: x.fill(x), lambda: dl.asarray([x, x]), lambda: dl.asarray([x.numpy()])):
+    for call in (lambda: dl.full(2, x), lambda: x.fill(x)):
         with pytest.raises(
             TypeError, match=r"expected .*number.*, got \w+ of shape \(3,\); stack\(\) and concat\(\) join"
         ):

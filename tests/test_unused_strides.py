@@ -120,7 +120,7 @@ ARGUMENTS = [
 ]
 KEYWORDS = [{}, {"axis": 0}, {"axis": -1}, {"k": 1}]
 # Results of uninitialised memory, addresses, bytes of a buffer, and findings about strides.
-OTHERWISE = {"empty", "empty_like", "frombuffer", "wrap", "validate"}
+OTHERWISE = {"empty", "empty_like", "Tensor.new_empty", "frombuffer", "wrap", "validate"}
 
 
 def functions():

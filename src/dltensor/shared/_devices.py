@@ -14,7 +14,7 @@ from contextlib import suppress
 from multiprocessing import reduction, resource_sharer
 
 _KEY_BYTES = 16
-# What a server raises that has ended, or does not know the message any more.
+# Errors of a server that has ended, or does not know the message any more.
 _GONE = (OSError, EOFError, RuntimeError)
 
 
