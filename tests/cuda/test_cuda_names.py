@@ -33,8 +33,8 @@ scaled_dot_product_attention(x,x,x) scaled_dot_product_attention(x,x,x,x[:,:2]>0
 dist(x,x[0]) bucketize(x,dl.sort(x[0])) narrow(x,1,0,2) complex(x,x) polar(x,x) view_as_real(x+0j) histc(x,3)
 det(x[:,:2]) inverse(x[:,:2]) masked_scatter(x,x>0,x) view_as_complex(x[:,:2].copy()) r_[x[0],x[1],0] c_[x,x] float64(x)
 quantized_matmul(x,i,0.5) x.view(3,2) gelu(x) lerp(x,x[0],0.5) addcdiv(x,x,x,value=0.5) addcmul(x,x,x)
-take(x,[5,-1]) transpose(x,0,1) t(x) clone(x) repeat_interleave(x,2,dim=1) x.new_zeros(2,dtype="int8") x.new_tensor([1,2])
-x.to(x.device,"float64") FloatTensor(x) tensor([1,2],device=x.device) array(x,float,device=x.device)
+take(x,[5,-1]) transpose(x,0,1) t(x) clone(x) repeat_interleave(x,2,dim=1) x.new_zeros(2,dtype="int8")
+x.new_tensor([1,2]) x.to(x.device,"float64") FloatTensor(x) tensor([1,2],device=x.device) array(x,float,device=x.device)
 """
 
 
