@@ -52,7 +52,7 @@ def run(tmp_path, body, order="eager", **environment):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_each_process_sees_what_the_other_one_writes(tmp_path, order):
-    """What was enqueued before the message is done when it arrives, on whatever stream it was."""
+    """Work that was enqueued before the message, on any stream, is done when it arrives."""
     body = """
     x = dl.shared.empty((3, 4), "int32", device="cuda")
     x.fill(1)

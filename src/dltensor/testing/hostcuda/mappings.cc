@@ -23,7 +23,7 @@ struct Shareable {
   size_t bytes = 0;
   int references = 1;  // of the handle, and one for each mapping
   int handles = 1;
-  bool is_new = true;  // made here, and not received
+  bool is_new = true;  // of this process, and not received
   bool can_be_sent = false;
 };
 
@@ -154,7 +154,7 @@ HOSTCUDA_EXPORT CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const
   }
   return let_access(pointer, bytes) ? kSuccess : kOutOfMemory;
 }
-// Only what was made here: of memory that was received the driver's documentation does not say that it can be sent on.
+// Refuses memory that was received: the driver's documentation does not say that it can be sent on.
 HOSTCUDA_EXPORT CUresult cuMemExportToShareableHandle(void* out, CUmemHandle handle, int type, unsigned long long flags) {
   HOSTCUDA_ENTER;
   HOSTCUDA_STARTED;
