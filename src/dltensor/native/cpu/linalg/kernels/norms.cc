@@ -7,6 +7,7 @@
 #include "native/cpu/linalg/kernels/lanes.h"
 #include "native/cpu/runtime/kernels/elements.h"
 #include "native/cpu/runtime/kernels/doubles.h"
+#include "native/cpu/runtime/sizes.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
@@ -382,20 +383,18 @@ DLT_FN void end_rows(const double* const (&rows)[lanes], int64_t n, double* out,
   end_columns<V, 1>(&all.sum, &all.rest, n, out, certain);
 }
 
-DLT_FN int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-
 template <class F>
 void rows(const void* a, int64_t step, int64_t n, int64_t count, void* out, bool* certain) {
   F* const to = static_cast<F*>(out);
   for (int64_t first = 0; first < count; first += lanes) {
     const F* row[lanes];
     for (int64_t r = 0; r < lanes; ++r)
-      row[r] = reinterpret_cast<const F*>(static_cast<const char*>(a) + least(first + r, count - 1) * step);
+      row[r] = reinterpret_cast<const F*>(static_cast<const char*>(a) + smaller(first + r, count - 1) * step);
     F norms[lanes];
     bool known[lanes];
     memset(known, 1, sizeof known);
     end_rows(row, n, norms, known);
-    const int64_t left = least(count - first, lanes);
+    const int64_t left = smaller(count - first, lanes);
     memcpy(to + first, norms, size_t(left) * sizeof(F));
     memcpy(certain + first, known, size_t(left));
   }
