@@ -163,6 +163,66 @@ def test_a_missing_fence_gives_wrong_data(machine_watching):
     assert not all(sum_of_the_last(machine_watching, before, seed) for seed in seeds)
 
 
+# Blocks take numbers, and each adds its elements to what the block before it has left. TELL and WAIT stand for that.
+CHAIN = """
+__global__ void chain(int* out, const int* x) {
+  __shared__ int part[32], number;
+  if (threadIdx.x == 0) number = atomicAdd(out + 32, 1);
+  __syncthreads();
+  int* const sums = out;
+  volatile int* const flags = out + 16;
+  part[threadIdx.x] = x[number * 32 + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  int sum = 0;
+  for (int k = 0; k < 32; ++k) sum += part[k];
+  if (number WAITS) {
+    while (flags[number PLACE] == 0) {}
+    __threadfence();
+    sum += ((volatile int*)sums)[number PLACE];
+  }
+  sums[number] = sum;
+  FENCE
+  flags[number] = 1;
+}
+"""
+
+
+def chain_of(waits="> 0", place="- 1", fence="__threadfence();"):
+    return CHAIN.replace("WAITS", waits).replace("PLACE", place).replace("FENCE", fence)
+
+
+def chained(machine, source, seed, blocks=9):
+    x = np.arange(blocks * 32, dtype="int32") * 7 + 1
+    out = dl.zeros((33,), dtype="int32", device="cuda")
+    machine.configure(threads=f"random:{seed}")
+    try:
+        cuda.RawKernel(source, "chain")(blocks, 32, (out, dl.asarray(x).to("cuda")))
+    finally:
+        machine.configure(threads="whole")
+    return out[:blocks].tolist() == x.reshape(blocks, 32).sum(1).cumsum().tolist()
+
+
+def test_blocks_wait_for_one_another(machine_watching):
+    """Several are resident, each with its shared memory; a store that no fence follows may come after a later one."""
+    assert all(chained(machine_watching, chain_of(), seed) for seed in range(8))
+    assert not all(chained(machine_watching, chain_of(fence=""), seed) for seed in range(8))
+    assert not all(chained(machine_watching, chain_of(waits="< 0"), seed) for seed in range(8))
+
+
+def test_blocks_are_preempted(machine_watching):
+    """An addition without an atomic operation loses what another block adds meanwhile."""
+    source = "__global__ void f(int* out) { volatile int* at = out; *at = *at + 1; }"
+    found = set()
+    for seed in range(8):
+        out = dl.zeros((1,), dtype="int32", device="cuda")
+        machine_watching.configure(threads=f"random:{seed}")
+        cuda.RawKernel(source, "f")(64, 1, (out,))
+        machine_watching.configure(threads="whole")
+        found.add(out.item())
+    assert found != {64}
+
+
 WARP = """
 __global__ void warp(int* out, const int* x) {
   int value = x[threadIdx.x], lane = threadIdx.x % 32, sum = value;
@@ -216,6 +276,22 @@ def test_warp_intrinsics(machine_watching, threads):
 )
 @pytest.mark.parametrize("threads", ["whole", "random:1"])
 def test_a_wrong_mask_ends_the_process_with_its_reason(machine, body, words, threads):
+    ends_with(words, body, 1, threads)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "volatile int* at = x; if (blockIdx.x == 1) while (*at == 0) {}",
+        "volatile int* at = x; atomicAdd(x + 1, 1); while (at[1] < 8 * 32) {}",  # all would have to be resident
+    ],
+)
+def test_blocks_that_wait_for_ever_end_the_process(machine, body):
+    ends_with("blocks wait, and none of them goes on", body, 8, "random:1")
+
+
+def ends_with(words, body, blocks, threads):
+    """Checks that a kernel of that body ends a process, which says so."""
     script = f"""
     import sys
     sys.path.insert(0, {str(setup.SOURCE / "testing")!r})
@@ -224,7 +300,7 @@ def test_a_wrong_mask_ends_the_process_with_its_reason(machine, body, words, thr
     import dltensor as dl
     from dltensor import cuda
     kernel = cuda.RawKernel("__global__ void f(int* x) {{ {body} }}", "f")
-    kernel(1, 32, (dl.zeros((1,), dtype="int32", device="cuda"),))
+    kernel({blocks}, 32, (dl.zeros((2,), dtype="int32", device="cuda"),))
     """
     environment = {**os.environ, "HOSTCUDA_THREADS": threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(

@@ -46,6 +46,8 @@ HOSTCUDA_SHARED void fence();  // makes the stores of this thread visible to all
 HOSTCUDA_SHARED const uint64_t* meet(const char* operation, unsigned mask, uint64_t argument);
 // Called before each access of a thread to memory.
 HOSTCUDA_SHARED void access(const void* at, size_t bytes, bool write);
+// The same for a volatile access: all blocks see its store, but not what was stored before it.
+HOSTCUDA_SHARED void access_at_once(const void* at, size_t bytes, bool write);
 // Called before and after an atomic operation; the second takes the result of the first.
 HOSTCUDA_SHARED bool begin_atomic(void* at, size_t bytes);
 HOSTCUDA_SHARED void end_atomic(bool before);

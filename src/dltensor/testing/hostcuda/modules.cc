@@ -155,15 +155,19 @@ const HostKernel* open(const std::string& library) {
   return static_cast<const HostKernel*>(dlsym(handle, "hostcuda_kernel"));
 }
 
-// The flags of all kernels. A misaligned access traps, since a device refuses it. The compiler's instrumentation for
+// The flags of all kernels. A misaligned access traps, since a device refuses it. The loader must not unify names of two kernels:
+// each has shared memory of its own, and texts may have types of one name and of different sizes. The compiler's instrumentation for
 // ThreadSanitizer calls functions of simt.h, which replace its library. Kernels use functions that the driver exports.
 std::string kernel_flags(bool watch) {
   std::string flags =
       "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fsanitize=alignment "
-      "-fsanitize-undefined-trap-on-error " +
+      "-fsanitize-undefined-trap-on-error -fno-gnu-unique " +
       machine.compiler_flags;
   for (const std::string& folder : include_folders()) flags += " -I'" + folder + "'";
-  if (watch) flags += " -DHOSTCUDA_WATCH -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -nodefaultlibs";
+  if (watch)
+    flags +=
+        " -DHOSTCUDA_WATCH -fsanitize=thread --param tsan-instrument-func-entry-exit=0 "
+        "--param tsan-distinguish-volatile=1 -nodefaultlibs";
   return flags;
 }
 // Libraries, which follow the source on the command line.
@@ -184,8 +188,7 @@ std::string prepared(const std::string& headers, const std::string& flags) {
 
 // Compile a text by itself and keep the output of the compiler for the caller. It may be a user's, or begin with our headers.
 const HostKernel* compile_text(const std::string& text, const std::string& expression, bool watch) {
-  // Two texts may have types of one name and of different sizes, which the loader would unify.
-  const std::string flags = kernel_flags(watch) + " -fno-gnu-unique";
+  const std::string flags = kernel_flags(watch);
   const std::string kernel = text + "\nHOSTCUDA_KERNEL(" + expression + ")\n", simt = "#include \"simt.h\"\n";
   const std::string stem = key_of(simt + kernel + flags);
   compiler_log.clear();

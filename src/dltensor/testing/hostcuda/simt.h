@@ -94,13 +94,13 @@ T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32) {
 // Functions that the compiler calls, in place of the library of ThreadSanitizer.
 #define HOSTCUDA_HOOK extern "C" __attribute__((visibility("hidden"), used, no_sanitize("thread"))) inline
 HOSTCUDA_HOOK void __tsan_init() {}
-#define HOSTCUDA_ACCESS(bytes)                                                                      \
-  HOSTCUDA_HOOK void __tsan_read##bytes(void* at) { hostcuda::access(at, bytes, false); }           \
-  HOSTCUDA_HOOK void __tsan_write##bytes(void* at) { hostcuda::access(at, bytes, true); }           \
-  HOSTCUDA_HOOK void __tsan_unaligned_read##bytes(void* at) { hostcuda::access(at, bytes, false); } \
-  HOSTCUDA_HOOK void __tsan_unaligned_write##bytes(void* at) { hostcuda::access(at, bytes, true); } \
-  HOSTCUDA_HOOK void __tsan_volatile_read##bytes(void* at) { hostcuda::access(at, bytes, false); }  \
-  HOSTCUDA_HOOK void __tsan_volatile_write##bytes(void* at) { hostcuda::access(at, bytes, true); }
+#define HOSTCUDA_ACCESS(bytes)                                                                             \
+  HOSTCUDA_HOOK void __tsan_read##bytes(void* at) { hostcuda::access(at, bytes, false); }                  \
+  HOSTCUDA_HOOK void __tsan_write##bytes(void* at) { hostcuda::access(at, bytes, true); }                  \
+  HOSTCUDA_HOOK void __tsan_unaligned_read##bytes(void* at) { hostcuda::access(at, bytes, false); }        \
+  HOSTCUDA_HOOK void __tsan_unaligned_write##bytes(void* at) { hostcuda::access(at, bytes, true); }        \
+  HOSTCUDA_HOOK void __tsan_volatile_read##bytes(void* at) { hostcuda::access_at_once(at, bytes, false); } \
+  HOSTCUDA_HOOK void __tsan_volatile_write##bytes(void* at) { hostcuda::access_at_once(at, bytes, true); }
 HOSTCUDA_ACCESS(1)
 HOSTCUDA_ACCESS(2)
 HOSTCUDA_ACCESS(4)
