@@ -202,6 +202,40 @@ def test_threads_that_are_preempted(eager_machine, seed, shape, axis):
         np.testing.assert_array_equal(got.numpy(), want.numpy())
 
 
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_thread_blocks_that_wait_for_one_another(eager_machine, seed):
+    """Several are resident, in an order by chance, and look back at what is not known yet."""
+    for name, shape, dtype in (
+        ("cumulative_sum", (41_000,), "uint8"),
+        ("cumulative_sum", (3, 9000), "int32"),
+        ("cumulative_max", (2, 13_000), "float16"),
+        ("cumulative_prod", (9000,), "uint64"),
+    ):
+        a = numbers(shape, dtype)
+        x = a.to("cuda")
+        eager_machine.configure(threads=f"random:{seed}")
+        try:
+            got = getattr(dl, name)(x, axis=-1)
+        finally:
+            eager_machine.configure(threads="whole")
+        np.testing.assert_array_equal(got.numpy(), getattr(dl, name)(a, axis=-1).numpy())
+
+
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+def test_long_rows_of_integers_are_read_once(eager_machine):
+    x = numbers((2, 30_000), "int32").to("cuda")
+    for call, written in ((dl.cumulative_sum, 8), (dl.cumulative_min, 4)):
+        before = eager_machine.statistics()
+        eager_machine.configure(threads="random:1")
+        call(x, axis=1)
+        eager_machine.configure(threads="whole")
+        after = eager_machine.statistics()
+        assert after.launches - before.launches == 1
+        sectors = after.sectors_read - before.sectors_read + after.sectors_written - before.sectors_written
+        assert 32 * sectors <= 1.05 * x.size * (4 + written)
+
+
 def test_errors_are_those_of_the_cpu(eager_machine):
     for x in (dl.ones((2, 3)), dl.ones((2, 3), device="cuda")):
         with pytest.raises(ValueError, match="axis must be given"):

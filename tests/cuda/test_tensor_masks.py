@@ -153,3 +153,32 @@ def test_threads_that_are_preempted(eager_machine, seed):
         eager_machine.configure(threads="whole")
     same(got, a[key])
     same(found, dl.nonzero(key)[0])
+
+
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+def test_a_mask_is_counted_and_its_elements_are_copied_by_one_launch_each(eager_machine):
+    a, key = numbers((70_000,), "float32"), mask((70_000,))
+    x, there_key = a.to("cuda"), key.to("cuda")
+    before = eager_machine.statistics()
+    eager_machine.configure(threads="random:2")
+    got = x[there_key]
+    eager_machine.configure(threads="whole")
+    after = eager_machine.statistics()
+    same(got, a[key])
+    assert after.launches - before.launches == 2
+    sectors = after.sectors_read - before.sectors_read + after.sectors_written - before.sectors_written
+    assert 32 * sectors <= 1.2 * (x.nbytes + there_key.nbytes + got.nbytes)
+
+
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_thread_blocks_that_wait_for_one_another(eager_machine, seed):
+    """With more tiles than a warp looks at."""
+    key = mask((40 * 4096 + 77,), 0.01)
+    there_key = key.to("cuda")
+    eager_machine.configure(threads=f"random:{seed}")
+    try:
+        got = dl.nonzero(there_key)[0]
+    finally:
+        eager_machine.configure(threads="whole")
+    same(got, dl.nonzero(key)[0])

@@ -140,11 +140,27 @@ def moved(machine, call):
 
 
 @pytest.mark.skipif(setup.ON_CARD, reason="reads the host driver's counters")
-def test_a_sort_of_one_line_is_two_launches_a_digit(eager_machine):
-    for dtype in ("float32", "int32", "uint32"):
-        x = numbers((10_000,), dtype).to("cuda")
-        assert launches(eager_machine, lambda x=x: dl.sort(x)) == 8
-        assert launches(eager_machine, lambda x=x: dl.argsort(x, descending=True)) == 9
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int32", "float64"])
+def test_a_sort_of_one_line_counts_once_and_moves_once_a_digit(eager_machine, dtype):
+    x = numbers((10_000,), dtype).to("cuda")
+    assert launches(eager_machine, lambda: dl.sort(x)) == 1 + x.itemsize
+    assert launches(eager_machine, lambda: dl.argsort(x, descending=True)) == 2 + x.itemsize
+
+
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_blocks_that_wait_for_one_another(eager_machine, seed):
+    """Several blocks are resident, in an order by chance, and look back at tiles that are not counted yet."""
+    for shape, dtype in (((9000,), "uint16"), ((8200,), "float32"), ((2, 4500), "uint8")):
+        a = mixed(shape, dtype)
+        x = a.to("cuda")
+        eager_machine.configure(threads=f"random:{seed}")
+        try:
+            got, places = dl.sort(x), dl.argsort(x)
+        finally:
+            eager_machine.configure(threads="whole")
+        same(got, dl.sort(a))
+        same(places, dl.argsort(a))
 
 
 # -- selection of a long line ------------------------------------------------------------------------------------------

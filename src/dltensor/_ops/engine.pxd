@@ -150,6 +150,8 @@ cdef extern from "native/cpu/runtime/engine_table.h" namespace "dlt" nogil:
                             int64_t*, const LaunchContext&) noexcept
         Status (*mask_positions)(const EngineOperand*, int, const int64_t*, int64_t, const EngineOperand&,
                                  const EngineOperand&, const LaunchContext&) noexcept
+        Status (*mask_elements)(const EngineOperand&, int64_t, const EngineOperand&, const EngineOperand&,
+                                const EngineOperand&, const LaunchContext&) noexcept
         int64_t mask_tile
         Status (*factor)(const FactorCall&, const EngineOperand&, const EngineOperand*, const EngineOperand*,
                          const EngineOperand*, const LaunchContext&) noexcept

@@ -87,8 +87,6 @@ cdef bint _takes_whole_mask(const IndexPlan* plan, const KeyItem* items, Tensor 
     A False beside a mask leaves nothing of what it selects.
     """
     cdef int64_t width = item_bytes(t.impl.dl.dtype)
-    if not is_host(<int>t.impl.dl.device.device_type):  # devices go by positions
-        return False
     return (plan.arrays == 1 and plan.array[0].part < 0 and plan.outer == 0 and plan.inner == 0 and plan.spread == 1 and
             plan.spread_shape[0] == items[plan.array[0].item].count and
             (plan.array[0].stride == 1 or plan.array[0].size <= 1) and
@@ -174,7 +172,7 @@ cdef Tensor read_at(Tensor t, object key, str func, str prefix, bint copy):
     plan_key(t, items, read, masks, &plan, prefix, func)
     result = _new_like(t, plan.ndim, plan.shape, func)
     if _takes_whole_mask(&plan, items, t):
-        _move_by_mask(t, _first(&plan, t), <char*>result.impl.dl.data, 1, True, masks[plan.array[0].item], func)
+        _read_by_mask(t, _first(&plan, t), result, masks[plan.array[0].item], func)
         return result
     arrays = index_arrays(&plan, read, masks, None, func)
     _describe(&x, &plan, t, arrays)
@@ -229,16 +227,34 @@ cdef Tensor read_along_axis(Tensor t, Tensor at, int axis, str func):
     return result if packed is None else result.astype(packed.dtype)
 
 
-cdef int _move_by_mask(Tensor t, char* elements, char* dense, int64_t step, bint read, Mask mask, str func) except -1:
-    """Move what a mask of all of `t`, of which `elements` are, selects, to dense memory or from there."""
+cdef int _read_by_mask(Tensor t, char* first, Tensor result, Mask mask, str func) except -1:
+    """Copy what a mask selects of the elements of `t` from `first` on."""
+    cdef LaunchContext launch
+    cdef const EngineTable* engine = engine_at(t.impl.dl.device, &launch, func)
+    cdef EngineOperand source, words, before, out
+    cdef DLTensor line = t.impl.dl
+    cdef int64_t step = 1
+    cdef PyThreadState* state
+    if mask.count == 0:
+        return 0
+    read_owned(mask.words, &words)
+    read_owned(mask.before, &before)
+    read_owned(t, &source)
+    read_owned(result, &out)
+    line.data, line.byte_offset = first, 0
+    line.ndim, line.shape, line.strides = 1, &mask.n, &step
+    source.tensor = &line
+    state = release_gil(launch, mask.n * item_bytes(line.dtype))
+    return finish(state, engine.mask_elements(source, mask.n, words, before, out, launch), launch, func)
+
+
+cdef int _write_by_mask(Tensor t, char* first, const char* dense, int64_t step, Mask mask, str func) except -1:
+    """Store dense elements, `step` apart, in what a mask selects of the host's elements of `t` from `first` on."""
     cdef LaunchContext launch
     cdef Status done
     cdef int64_t width = item_bytes(t.impl.dl.dtype)
     cdef PyThreadState* state = release_gil(launch, mask.n * width)
-    if read:
-        compress(dense, elements, width, mask.n, mask.bits, mask.counts)
-    else:
-        expand(elements, dense, step, width, mask.n, mask.bits, mask.counts)
+    expand(first, dense, step, width, mask.n, mask.bits, mask.counts)
     return finish(state, done, launch, func)
 
 
@@ -444,11 +460,11 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
     cdef Tensor spread
     cdef Place place
     cdef int64_t step
-    if op == WRITE and _takes_whole_mask(plan, items, t):
+    if op == WRITE and is_host(<int>t.impl.dl.device.device_type) and _takes_whole_mask(plan, items, t):
         mask = masks[plan.array[0].item]
         step = strides[0] if mask.count > 1 else 1
         if step == 0 or step == 1:
-            return _move_by_mask(t, _first(plan, t), <char*>source.impl.dl.data, step, False, mask, func)
+            return _write_by_mask(t, _first(plan, t), <char*>source.impl.dl.data, step, mask, func)
     arrays = index_arrays(plan, read, masks, t, func)
     _describe(&x, plan, t, arrays)
     if not _describe_dense(&x, plan, &source.impl.dl, strides):

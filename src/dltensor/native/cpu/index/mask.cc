@@ -116,4 +116,11 @@ Status cpu::mask_positions(const EngineOperand* out, int ndim, const int64_t* sh
   return success;
 }
 
+Status cpu::mask_elements(const EngineOperand& x, int64_t n, const EngineOperand& words, const EngineOperand& before,
+                          const EngineOperand& out, const LaunchContext&) noexcept {
+  compress(out.tensor->data, static_cast<const char*>(x.tensor->data) + x.tensor->byte_offset, item_bytes(x.tensor->dtype), n,
+           static_cast<const uint64_t*>(words.tensor->data), static_cast<const int64_t*>(before.tensor->data));
+  return success;
+}
+
 }  // namespace dlt

@@ -360,7 +360,7 @@ bool record_result(const DLTensor& t, const Block* block) noexcept {
 // Slots at the end are composed of the others, or make tensors of numbers.
 const EngineTable recording_engine = {element,     real,        cast,        choose,      fill,        refuse_call,
                                       reduce,      refuse_call, refuse_call, refuse_call, refuse_call, refuse_call,
-                                      refuse_call, 65536,       refuse_call, refuse_call, refuse_call, refuse_call,
-                                      nullptr,     nullptr,     nullptr,     nullptr,     nullptr};
+                                      refuse_call, refuse_call, 65536,       refuse_call, refuse_call, refuse_call,
+                                      refuse_call, nullptr,     nullptr,     nullptr,     nullptr,     nullptr};
 
 }  // namespace dlt

@@ -13,9 +13,10 @@
 namespace dlt {
 
 const EngineTable cpu_engine = {
-    cpu::element, cpu::real,   cpu::cast,     cpu::choose,     cpu::fill,           cpu::gemm,      cpu::reduce,  cpu::scan,
-    cpu::sort,    cpu::gather, cpu::scatter,  cpu::pack_mask,  cpu::mask_positions, mask_chunk,     cpu::factor,  cpu::draw,
-    cpu::search,  cpu::tally,  cpu::quantize, cpu::dequantize, cpu::fill_steps,     cpu::fill_ramp, cpu::shuffle,
+    cpu::element,        cpu::real,          cpu::cast,       cpu::choose,     cpu::fill,      cpu::gemm,
+    cpu::reduce,         cpu::scan,          cpu::sort,       cpu::gather,     cpu::scatter,   cpu::pack_mask,
+    cpu::mask_positions, cpu::mask_elements, mask_chunk,      cpu::factor,     cpu::draw,      cpu::search,
+    cpu::tally,          cpu::quantize,      cpu::dequantize, cpu::fill_steps, cpu::fill_ramp, cpu::shuffle,
 };
 
 }  // namespace dlt

@@ -118,6 +118,9 @@ struct EngineTable {
   // The indices of what is set, int64 in C order: out[d] along dimension d of a shape of n elements.
   Status (*mask_positions)(const EngineOperand* out, int ndim, const int64_t* shape, int64_t n, const EngineOperand& words,
                            const EngineOperand& before, const LaunchContext& launch) noexcept;
+  // The elements of x that are set, in C order; x has n elements in C order, of 1, 2, 4, 8 or 16 bytes.
+  Status (*mask_elements)(const EngineOperand& x, int64_t n, const EngineOperand& words, const EngineOperand& before,
+                          const EngineOperand& out, const LaunchContext& launch) noexcept;
   int64_t mask_tile;
   // Factorizations of contiguous matrices, see FactorCall; outputs are contiguous too.
   Status (*factor)(const FactorCall& call, const EngineOperand& a, const EngineOperand* out, const EngineOperand* second,
@@ -190,6 +193,8 @@ Status pack_mask(const EngineOperand& x, uint64_t bits, int64_t n, const EngineO
                  int64_t* count, const LaunchContext& launch) noexcept;
 Status mask_positions(const EngineOperand* out, int ndim, const int64_t* shape, int64_t n, const EngineOperand& words,
                       const EngineOperand& before, const LaunchContext& launch) noexcept;
+Status mask_elements(const EngineOperand& x, int64_t n, const EngineOperand& words, const EngineOperand& before,
+                     const EngineOperand& out, const LaunchContext& launch) noexcept;
 Status factor(const FactorCall& call, const EngineOperand& a, const EngineOperand* out, const EngineOperand* second,
               const EngineOperand* third, const LaunchContext& launch) noexcept;
 }  // namespace cpu

@@ -93,7 +93,7 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 }
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask, index, sort, search, select, matrices, quantize, steps, ramps, shuffle };
+enum class Family : uint64_t { mask, index, sort, search, select, matrices, quantize, steps, ramps, shuffle };
 inline KernelKey family_key(Family family, uint64_t number) noexcept {
   KernelKey key;
   key.add(3, 2);
@@ -134,9 +134,6 @@ struct Scratch {
     return static_cast<T*>(block->data);
   }
 };
-
-// data[i] becomes the sum of those ahead of it, and data[n] that of all; on the device.
-Status running_counts(uint64_t* data, uint64_t n, const LaunchContext& context) noexcept;
 
 // For outputs that overlap an input, and operands whose address no kernel can read: a temporary of C order.
 struct Temporary {

@@ -180,6 +180,8 @@ struct Scanned {
   void* out;
   const void* in;
   void* states;  // of every block of every row, where a row has several; then of every batch of blocks
+  uint64_t* flags;  // of every block of every row, for one launch, where it has two states of 32 bytes; see scan.cuh
+  uint32_t* ticket;  // of the block that is taken next
   uint64_t rows, count, blocks, batches;
   Divider<uint64_t> row_count;
   int64_t in_step, out_step;  // in elements
@@ -251,18 +253,13 @@ struct Gather {
 };
 static_assert(sizeof(Gather) <= 4096, "parameters of a kernel");
 
-// Counts, of which each becomes the sum of those ahead of it.
-inline constexpr int counts_tile = 4096;
-struct Counts {
-  void* data;
-  uint64_t* totals;
-  uint64_t n, tiles;
-};
-
-// Elements that are set where they have one of `bits`. `before` has how many of each tile are set, then how many ahead of it.
+// Elements that are set where they have one of `bits`; `before` has how many are ahead of each tile, and one more.
 inline constexpr int mask_tile = 4096;
 struct Mask {
   const void* in;
+  void* out;
+  uint32_t* ticket;  // of the tile that is taken next
+  uint64_t* told;  // what tiles say: see counts.cuh
   uint64_t *words, *before;
   uint64_t n, tiles, bits;
   int dims;
@@ -270,16 +267,20 @@ struct Mask {
   void* to[gather_arrays];
 };
 
-// Keys with a number each, n of them, in runs of adjacent tiles; `counts` are those of each digit, run by run.
+// Keys with a number each, n of them, in tiles; what one pass does.
 inline constexpr int sort_tile = 4096;
 struct Sort {
   const void* keys;
   void* to_keys;  // null: not wanted
   const void* numbers;  // null: of each its position; or elements, which are carried with their keys
   void* to_numbers;  // null: not wanted
-  uint32_t* counts;
+  uint64_t* totals;  // of each digit of the pass; `count` counts those of all passes
+  uint64_t* words;  // of each digit of each tile
+  uint32_t* ticket;  // of the tile that is taken next
   const uint64_t* live;  // where n is known on the device alone; null: n
-  uint64_t n, runs, tiles;  // tiles: of lines
+  uint64_t n, runs, tiles;  // runs: in which tiles are counted, tiles: of lines
+  uint64_t pass;  // from 1 on
+  uint32_t passes;  // that are counted
   uint32_t shift;  // of the digit
   uint32_t wide;  // numbers are of 64 bits, not of 32
   uint32_t restores;  // the elements are wanted that keys stand for, and are the keys of these

@@ -120,6 +120,8 @@ DLT_API Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Op
                          int64_t* count, const LaunchContext& context) noexcept;
 DLT_API Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t n, const Operand& words,
                               const Operand& before, const LaunchContext& context) noexcept;
+DLT_API Status mask_elements(const Operand& x, int64_t n, const Operand& words, const Operand& before, const Operand& out,
+                             const LaunchContext& context) noexcept;
 
 // Returns whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
 DLT_API bool thread_tf32() noexcept;

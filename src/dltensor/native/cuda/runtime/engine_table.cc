@@ -12,10 +12,11 @@ namespace dlt::cuda {
 static_assert(sizeof(Launch) <= sizeof(LaunchContext::settings) && alignof(Launch) <= 8);
 
 const EngineTable cuda_engine = {
-    element,   real,       cast,         choose,  fill,      gemm,           reduce,
-    scan,      sort_along, gather,       scatter, pack_mask, mask_positions, kernels::mask_tile,
-    factor,    draw,       searchsorted, tally,   quantize,  dequantize,     fill_steps,
-    fill_ramp, shuffle,
+    element,    real,       cast,           choose,        fill,
+    gemm,       reduce,     scan,           sort_along,    gather,
+    scatter,    pack_mask,  mask_positions, mask_elements, kernels::mask_tile,
+    factor,     draw,       searchsorted,   tally,         quantize,
+    dequantize, fill_steps, fill_ramp,      shuffle,
 };
 
 }  // namespace dlt::cuda

@@ -21,10 +21,14 @@ struct Name {
   bool many;
 };
 
-enum class Step : unsigned { totals, prefixes, results };
+enum class Step : unsigned { totals, prefixes, results, at_once };
+
+bool is_of_floats(const Name& name) noexcept { return kind_bit_of(name.element) >= DLT_FLOATS; }
+// The order of floats decides their sums and products.
+bool has_order(const Name& name) noexcept { return is_of_floats(name) && (name.op == Scan::sum || name.op == Scan::product); }
 
 std::string expression_of(const Name& name, Step step) {
-  const bool is_float = kind_bit_of(name.element) >= DLT_FLOATS;
+  const bool is_float = is_of_floats(name);
   const std::string kernels = "dlt::kernels::", scan = kernels + "scan::",
                     type = std::string("<") + type_name(name.element) + ">";
   const auto reduced = [&](const char* body) { return scan + "reduced<" + kernels + "reduce::" + body + type + ">"; };
@@ -37,9 +41,12 @@ std::string expression_of(const Name& name, Step step) {
     case Scan::saturating_sum: body = reduced("clamped_sums"); break;
     case Scan::saturating_product: body = reduced("saturated_products"); break;
   }
-  return std::string("scan::") + (step == Step::prefixes ? "prefixes<" : "pieces<") + body + ", " + type_name(name.element) +
-         ", " + type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
-         (step == Step::totals ? ", false>" : ", true>");
+  static constexpr const char* kernel_names[] = {"pieces<", "prefixes<", "pieces<", "at_once<"};
+  return std::string("scan::") + kernel_names[static_cast<int>(step)] + body + ", " + type_name(name.element) + ", " +
+         type_name(name.result) + ", " + std::to_string(name.many ? most_dims : few_dims) +
+         (step == Step::at_once  ? ">"
+          : step == Step::totals ? ", false>"
+                                 : ", true>");
 }
 
 constexpr const char* scan_header = "native/cuda/kernels/scan/scan.cuh";
@@ -63,6 +70,26 @@ Status find(Device& device, const Name& name, Step step, bool all, Kernel* out) 
   return kernel_of(device, key, scan_header, wanted, out);
 }
 
+// Where a row has several blocks, of results that do not depend on their order: a launch that reads once.
+template <int DIMS>
+Status launch_at_once(const Name& name, kernels::Scanned<DIMS>& p, const LaunchContext& context) noexcept {
+  Stream& stream = *context.stream;
+  Device& device = *stream.device;
+  Kernel kernel;
+  DLT_TRY(find(device, name, Step::at_once, false, &kernel));
+  const uint64_t pieces = p.rows * p.blocks;
+  Scratch memory;  // flags, the ticket, states
+  DLT_TRY(memory.make((pieces + 1) * 8 + pieces * 2 * state_bytes, stream));
+  p.flags = memory.as<uint64_t>();
+  p.ticket = reinterpret_cast<uint32_t*>(p.flags + pieces);
+  p.states = p.flags + pieces + 1;
+  {
+    Current current(device);
+    DLT_CU(cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(p.flags), 0, (pieces + 1) * 2, stream.handle));
+  }
+  return launch_kernel(device, kernel, blocks_for(device, kernel, pieces, static_cast<unsigned>(block_threads)), stream, &p);
+}
+
 template <int DIMS>
 Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& along, int64_t count, const Operand& in,
                    const Operand& out, const LaunchContext& context) noexcept {
@@ -70,7 +97,7 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   kernels::Scanned<DIMS> p;
   p.in = reinterpret_cast<const void*>(address(*in.tensor));
   p.out = reinterpret_cast<void*>(address(*out.tensor));
-  p.states = nullptr;
+  p.states = nullptr, p.flags = nullptr, p.ticket = nullptr;
   p.rows = static_cast<uint64_t>(count);
   p.count = static_cast<uint64_t>(along.size);
   p.blocks = static_cast<uint64_t>(up(along.size, scans::block));
@@ -92,6 +119,7 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
     return (p.rows * blocks_of_row + pieces - 1) / pieces;
   };
 
+  if (p.blocks > 1 && !p.across && !has_order(name)) return launch_at_once(name, p, context);
   Kernel totals, prefixes, results;
   DLT_TRY(find(device, name, Step::results, p.blocks > 1, &results));
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
@@ -109,7 +137,7 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   p.states = states.as<void>();
   DLT_TRY(launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *context.stream, &p));
   // A thread takes a row of one batch of floats.
-  const bool by_threads = name.op == Scan::sum && kind_bit_of(name.element) >= DLT_FLOATS && p.batches == 1;
+  const bool by_threads = name.op == Scan::sum && is_of_floats(name) && p.batches == 1;
   const uint64_t of_rows = by_threads ? (p.rows - 1) / static_cast<uint64_t>(block_threads) + 1 : p.rows;
   DLT_TRY(launch_kernel(device, prefixes, blocks(prefixes, of_rows), *context.stream, &p));
   return launch_kernel(device, results, blocks(results, tiles(p.blocks)), *context.stream, &p);

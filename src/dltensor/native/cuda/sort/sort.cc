@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a tensor in stable order: short ones by one launch, others as keys with numbers, one pass over both for each digit of 8
-// bits, each of two launches.
+// Lines of a tensor in stable order: short ones by one launch, others as keys with numbers, by a launch that counts digits of 8
+// bits and one for each of these digits.
 #include "native/cuda/sort/sort.h"
 
 #include <algorithm>
@@ -15,7 +15,6 @@ namespace dlt::cuda {
 namespace {
 
 constexpr unsigned threads = 512;  // of a block, as the kernels have it
-constexpr uint64_t digits = 256;
 
 enum class Step : uint64_t { count, move, indices, elements, lines };
 enum Keys : int { stored, of_elements, of_lines };  // as the kernels have them
@@ -58,9 +57,8 @@ void prepare(Device& device, int bytes, int carried, bool lines, bool elements, 
   const auto add = [&](const Kind& kind) { wanted.push_back({sorts_header, name_of(kind)}); };
   for (const int keys : {of_elements, stored, of_lines}) {
     if ((keys == stored && bytes == 1) || (keys == of_lines && !lines)) continue;
-    const int of = keys == of_lines ? 1 : bytes;
-    add({Step::count, of, 0, keys});
-    add({Step::move, of, carried, keys});
+    if (keys == of_elements) add({Step::count, bytes, 0, keys});
+    add({Step::move, keys == of_lines ? 1 : bytes, carried, keys});
   }
   if (elements) add({Step::elements, bytes});
   if (indices) add({Step::indices, 8});
@@ -89,14 +87,15 @@ int bytes_of_numbers(uint64_t n) noexcept { return n > uint64_t{1} << 32 ? 8 : 4
 
 Status CarryingKeys::make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept {
   n_ = n, bytes_ = bytes, carried_bytes_ = carried_bytes;
-  // A run for each block that is resident: more would be more counts to add up.
+  // A run for each block that is resident.
   const auto resident = static_cast<uint64_t>(std::max(1, stream.device->properties.multiprocessor_count)) * 2;
   runs_ = std::clamp<uint64_t>((n + kernels::sort_tile - 1) / kernels::sort_tile, 1, resident);
   for (int k = 0; k < 2; ++k) {
     DLT_TRY(keys_[k].make(n * static_cast<uint64_t>(bytes), stream));
     if (carried_bytes) DLT_TRY(with_[k].make(n * static_cast<uint64_t>(carried_bytes), stream));
   }
-  return counts_.make(digits * runs_ * 4, stream);
+  DLT_TRY(state_.make(sizeof(State), stream));
+  return words_.make((n + kernels::sort_tile - 1) / kernels::sort_tile * digits * 8, stream);
 }
 Status CarryingKeys::make(uint64_t n, int bytes, Stream& stream) noexcept {
   return make_room(n, bytes, bytes_of_numbers(n), stream);
@@ -106,15 +105,28 @@ Status CarryingKeys::make(uint64_t n, int bytes, const void* elements, Stream& s
   return make_room(n, bytes, elements ? bytes : 0, stream);
 }
 
+Status CarryingKeys::count(kernels::Sort& p, int keys, int passes, const LaunchContext& context) noexcept {
+  Stream& stream = *context.stream;
+  {
+    Current current(*stream.device);
+    DLT_CU(cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(state_.as<void>()), 0, sizeof(State) / 4, stream.handle));
+  }
+  p.totals = state_.as<State>()->totals, p.words = words_.as<uint64_t>();
+  p.n = n_, p.runs = runs_, p.passes = static_cast<uint32_t>(passes);
+  p.keys = keys_[now_].as<void>();
+  passes_ = 0;
+  return launch_blocks({Step::count, bytes_, 0, keys}, runs_, context, &p);
+}
+
 // One digit. `p` has what is not of every pass.
 Status CarryingKeys::pass(kernels::Sort& p, int keys, const LaunchContext& context) noexcept {
-  p.counts = counts_.as<uint32_t>();
-  p.n = n_, p.runs = runs_;
+  State* const state = state_.as<State>();
+  p.totals = keys == of_lines ? nullptr : state->totals + p.shift / 8 * digits;
+  p.words = words_.as<uint64_t>(), p.ticket = state->tickets + passes_, p.pass = ++passes_;
+  p.n = n_;
   p.keys = keys_[now_].as<void>(), p.numbers = carried_;
   p.wide = wide();
-  const int bytes = keys == of_lines ? 1 : bytes_;
-  DLT_TRY(launch_blocks({Step::count, bytes, 0, keys}, runs_, context, &p));
-  DLT_TRY(launch_blocks({Step::move, bytes, moved_bytes(), keys}, runs_, context, &p));
+  DLT_TRY(launch_blocks({Step::move, keys == of_lines ? 1 : bytes_, moved_bytes(), keys}, runs_, context, &p));
   now_ = !now_;
   carried_ = p.to_numbers;
   return success;
@@ -127,7 +139,11 @@ void* CarryingKeys::take_numbers() noexcept {
 }
 
 Status CarryingKeys::sort(int bits, const LaunchContext& context, const uint64_t* live) noexcept {
-  for (int shift = 0; shift < bits && n_ > 1; shift += 8) {
+  if (n_ <= 1 || bits <= 0) return success;
+  kernels::Sort counted{};
+  counted.live = live;
+  DLT_TRY(count(counted, stored, (bits + 7) / 8, context));
+  for (int shift = 0; shift < bits; shift += 8) {
     kernels::Sort p{};
     p.live = live;
     p.shift = static_cast<uint32_t>(shift);
@@ -140,6 +156,9 @@ Status CarryingKeys::sort(int bits, const LaunchContext& context, const uint64_t
 
 Status CarryingKeys::sort_elements(const void* elements, const KeyForm& form, void* last,
                                    const LaunchContext& context) noexcept {
+  kernels::Sort counted{};
+  counted.in = elements, counted.form = form;
+  DLT_TRY(count(counted, of_elements, bytes_, context));
   for (int shift = 0; shift < 8 * bytes_; shift += 8) {
     const bool ends = last != nullptr && shift + 8 == 8 * bytes_;
     kernels::Sort p{};

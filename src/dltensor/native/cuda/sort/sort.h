@@ -38,11 +38,18 @@ class CarryingKeys {
 
  private:
   Status make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept;
+  // Counts the digits of `passes` passes over keys.
+  Status count(kernels::Sort& p, int keys, int passes, const LaunchContext& context) noexcept;
   Status pass(kernels::Sort& p, int keys, const LaunchContext& context) noexcept;
 
-  Scratch keys_[2], with_[2], counts_;
+  static constexpr int digits = 256, most_passes = 16;  // of keys, then of lines
+  struct State {
+    uint64_t totals[8 * digits];
+    uint32_t tickets[most_passes];
+  };
+  Scratch keys_[2], with_[2], state_, words_;
   const void* carried_ = nullptr;
-  uint64_t n_ = 0, runs_ = 0;
+  uint64_t n_ = 0, runs_ = 0, passes_ = 0;
   int bytes_ = 0, carried_bytes_ = 0, now_ = 0;
 };
 

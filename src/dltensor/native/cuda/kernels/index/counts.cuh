@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums of counts: how much lies ahead of each. A tile is what a block takes at a time; where there are several,
-// the sums of tiles are added up first, by a launch of their own, so that no block waits for another.
+// Counts of tiles: how much lies ahead of each. A tile is what a block takes at a time, in order; it says what it has, and adds up
+// what earlier ones say (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016). A block waits
+// for tiles only that others have taken before.
 #pragma once
 #include "native/cuda/kernels/elementwise/bodies.cuh"
 
 namespace dlt::kernels::counts {
 
-inline constexpr int threads = 256, each = counts_tile / threads;
+inline constexpr int threads = 256;
 
 DLT_FN unsigned bits_set(unsigned v) {
 #if defined(__CUDACC_RTC__)
@@ -35,45 +36,41 @@ DLT_FN uint64_t before_thread(uint64_t* sums, uint64_t own, uint64_t* all) {
   return before;
 }
 
-// The sum of each tile.
-template <class U>
-__global__ void __launch_bounds__(256) totals(const __grid_constant__ Counts p) {
-  __shared__ uint64_t sums[threads];
-  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    uint64_t own = 0, all;
-    for (int k = 0; k < each; ++k) {
-      const uint64_t at = tile * counts_tile + k * threads + threadIdx.x;
-      if (at < p.n) own += static_cast<const U*>(p.data)[at];
-    }
-    before_thread(sums, own, &all);
-    if (threadIdx.x == 0) p.totals[tile] = all;
-  }
+// What a tile says: bit 0 tells whether earlier tiles are counted too, bits 1 to 7 the pass that is meant, from 1 on, those above
+// are the count. One store writes all of it, so that no fence is needed.
+DLT_FN uint64_t said(uint64_t count, uint64_t pass, bool whole) { return count << 8 | pass << 1 | uint64_t(whole); }
+DLT_FN bool is_said(uint64_t word, uint64_t pass) { return (word >> 1 & 0x7f) == pass; }
+
+// The number of the tile that this block takes next. `taken` is shared memory; ends with a barrier.
+DLT_FN uint64_t take_tile(uint32_t* ticket, unsigned* taken) {
+  if (threadIdx.x == 0) *taken = atomicAdd(ticket, 1u);
+  __syncthreads();
+  return *taken;
 }
 
-// data[i] becomes the sum of those ahead, and data[n] that of all. ALONE: one block takes all tiles, one after the other; else
-// `totals` are the sums ahead of each tile.
-template <class U, bool ALONE>
-__global__ void __launch_bounds__(256) within(const __grid_constant__ Counts p) {
-  __shared__ uint64_t sums[threads];
-  U* const data = static_cast<U*>(p.data);
-  uint64_t carried = 0;
-  for (uint64_t tile = ALONE ? 0 : blockIdx.x; tile < p.tiles; tile += ALONE ? 1 : gridDim.x) {
-    const uint64_t first = tile * counts_tile + threadIdx.x * each;
-    uint64_t loaded[each], own = 0, all;
+// How much is ahead of a tile that has `own`; by a whole warp, which looks at 32 tiles at a time. `words` are those of all tiles.
+DLT_FN uint64_t ahead_of(uint64_t* words, uint64_t tile, uint64_t own) {
+  constexpr unsigned all = 0xffffffffu;
+  volatile uint64_t* const told = words;
+  const unsigned lane = threadIdx.x % 32;
+  if (lane == 0) told[tile] = said(own, 1, tile == 0);
+  uint64_t before = 0;
+#pragma unroll 1
+  for (uint64_t past = tile; past > 0;) {
+    uint64_t word;
+    do word = lane < past ? told[past - 1 - lane] : said(0, 1, true);
+    while (__any_sync(all, !is_said(word, 1)));
+    const unsigned whole = __ballot_sync(all, (word & 1) != 0),
+                   nearer = whole - 1 & ~whole;  // lanes before the first that is whole
+    uint64_t sum = (nearer >> lane & 1) != 0 || (whole & nearer + 1 & 1u << lane) != 0 ? word >> 8 : 0;
 #pragma unroll
-    for (int k = 0; k < each; ++k) {
-      loaded[k] = first + k < p.n ? data[first + k] : 0;
-      own += loaded[k];
-    }
-    uint64_t before = before_thread(sums, own, &all) + (ALONE ? carried : p.totals[tile]);
-#pragma unroll
-    for (int k = 0; k < each; ++k) {
-      if (first + k < p.n) data[first + k] = before;
-      before += loaded[k];
-    }
-    carried += all;
-    if (tile + 1 == p.tiles && threadIdx.x == threads - 1) data[p.n] = before;
+    for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(all, sum, by);
+    before += sum;
+    if (whole != 0) break;
+    past -= 32;
   }
+  if (lane == 0 && tile > 0) told[tile] = said(before + own, 1, true);
+  return before;
 }
 
 }  // namespace dlt::kernels::counts

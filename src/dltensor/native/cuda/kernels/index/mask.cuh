@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks: one bit for each element and the number of those that are set in each chunk, then the indices of what is set.
+// Masks: one bit for each element and how many are set ahead of each tile, then what is set: its elements, or its indices.
 #pragma once
 #include "native/cuda/kernels/index/counts.cuh"
 
@@ -41,10 +41,10 @@ template <class W>
 __global__ void __launch_bounds__(256) pack(const __grid_constant__ Mask p) {
   constexpr int each = mask_tile / counts::threads;
   constexpr int warps = counts::threads / 32;
-  __shared__ unsigned sums[warps];
+  __shared__ unsigned sums[warps], taken;
   const W* const in = static_cast<const W*>(p.in);
   const bool aligned = sizeof(W) == 16 || (reinterpret_cast<uint64_t>(in) & 15) == 0;
-  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+  for (uint64_t tile; (tile = counts::take_tile(p.ticket, &taken)) < p.tiles;) {
     const uint64_t first = tile * mask_tile + threadIdx.x * each;
     unsigned set = 0;
     if (aligned && first + each <= p.n) {
@@ -60,21 +60,26 @@ __global__ void __launch_bounds__(256) pack(const __grid_constant__ Mask p) {
     for (int by = 16; by > 0; by /= 2) found += __shfl_down_sync(0xffffffffu, found, by);
     if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = found;
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x < 32) {
       unsigned all = 0;
       for (int k = 0; k < warps; ++k) all += sums[k];
-      p.before[tile] = all;
+      const uint64_t before = counts::ahead_of(p.told, tile, all);
+      if (threadIdx.x == 0) {
+        p.before[tile] = before;
+        if (tile + 1 == p.tiles) p.before[p.tiles] = before + all;
+      }
     }
     __syncthreads();
   }
 }
 
-// The index of what is set along each of `dims` dimensions, in C order.
-template <class I>
-__global__ void __launch_bounds__(256) positions(const __grid_constant__ Mask p) {
-  constexpr int words = mask_tile / 64;
-  __shared__ uint64_t bits[words], ahead[words], sums[counts::threads];
-  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+// The bits of a tile, and how many are set ahead of each 64 of them.
+struct TileBits {
+  static constexpr int words = mask_tile / 64;
+  uint64_t bits[words], ahead[words], sums[counts::threads];
+
+  // Ends with a barrier.
+  DLT_FN void read(const Mask& p, uint64_t tile) {
     const uint64_t word = threadIdx.x < words ? p.words[tile * words + threadIdx.x] : 0;
     uint64_t all;
     const uint64_t before = counts::before_thread(sums, counts::bits_set(word), &all);
@@ -83,11 +88,37 @@ __global__ void __launch_bounds__(256) positions(const __grid_constant__ Mask p)
       ahead[threadIdx.x] = p.before[tile] + before;
     }
     __syncthreads();
-#pragma unroll 1
+  }
+  // Calls `put` for elements of this thread that are set, with how many are set ahead of each. Ends with a barrier.
+  template <class F>
+  DLT_FN void each_set(F put) const {
+#pragma unroll 4
     for (int e = threadIdx.x; e < mask_tile; e += counts::threads) {
       const uint64_t word = bits[e / 64];
-      if ((word >> (e % 64) & 1) == 0) continue;
-      const uint64_t to = ahead[e / 64] + counts::bits_set(word & ((uint64_t(1) << (e % 64)) - 1));
+      if ((word >> (e % 64) & 1) != 0) put(e, ahead[e / 64] + counts::bits_set(word & ((uint64_t(1) << (e % 64)) - 1)));
+    }
+    __syncthreads();
+  }
+};
+
+// The elements that are set, in C order.
+template <class W>
+__global__ void __launch_bounds__(256) elements(const __grid_constant__ Mask p) {
+  __shared__ TileBits tile_bits;
+  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    tile_bits.read(p, tile);
+    const W* const in = static_cast<const W*>(p.in) + tile * mask_tile;
+    tile_bits.each_set([&](int e, uint64_t to) { static_cast<W*>(p.out)[to] = in[e]; });
+  }
+}
+
+// The index of what is set along each of `dims` dimensions, in C order.
+template <class I>
+__global__ void __launch_bounds__(256) positions(const __grid_constant__ Mask p) {
+  __shared__ TileBits tile_bits;
+  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    tile_bits.read(p, tile);
+    tile_bits.each_set([&](int e, uint64_t to) {
       uint64_t index = tile * mask_tile + e;
 #pragma unroll 1
       for (int d = p.dims - 1; d > 0; --d) {
@@ -96,8 +127,7 @@ __global__ void __launch_bounds__(256) positions(const __grid_constant__ Mask p)
         static_cast<I*>(p.to[d])[to] = I(rest);
       }
       static_cast<I*>(p.to[0])[to] = I(index);
-    }
-    __syncthreads();
+    });
   }
 }
 

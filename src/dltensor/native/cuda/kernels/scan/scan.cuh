@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums, products, maxima and minima, in the order of native/ops/scans.h and with the bodies of reductions.h: `pieces`
 // computes what each block of a row comes to, `prefixes` what lies before it, and `pieces` again the results. A row of one
-// block needs the last launch only.
+// block needs the last launch only. Where the order does not matter, and elements of a row lie closer than rows, `at_once` does all
+// of it, as counts.cuh does: a thread block waits for what earlier ones say.
 #pragma once
+#include "native/cuda/kernels/index/counts.cuh"
 #include "native/cuda/kernels/reduce/exact_bodies.cuh"
 #include "native/ops/scans.h"
 
@@ -74,6 +76,11 @@ struct reduced {
   struct Group {};
   DLT_FN static void start(word* carry) { BODY::start(carry); }
   DLT_FN static void advance(word* carry, const word* total) { BODY::join(carry, total); }
+  DLT_FN static void step(word* carry, C x) { BODY::step(carry, x, 0); }
+  template <class R>
+  DLT_FN static void end(word* carry, R* out) {
+    BODY::end(carry, reduce::Ending{}, out);
+  }
   DLT_FN static void gather(const C* x, int n, Group*, word* total) {
     BODY::start(total);
 #pragma unroll
@@ -494,6 +501,135 @@ __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<
       if constexpr (Body::serial) prefixes_serial<Body>(states, p.blocks);
       else prefixes_joined<Body>(states, p.blocks);
     }
+}
+
+// ---- in one launch
+
+// A block of a row has a flag and two states: of itself, and of all blocks up to it.
+enum Said : uint64_t { nothing, own, whole };
+template <class Body, int DIMS>
+struct Told {
+  const Scanned<DIMS>& p;
+  using word = typename Body::word;
+  static constexpr int members = Body::members;
+  static_assert(sizeof(word) * members <= 32, "room for a state");
+  DLT_FN volatile uint64_t* flag(uint64_t piece) const { return static_cast<volatile uint64_t*>(p.flags) + piece; }
+  DLT_FN word* state(uint64_t piece, Said said) const {
+    return static_cast<word*>(p.states) + (2 * piece + (said == whole ? 1 : 0)) * members;
+  }
+  DLT_FN void say(uint64_t piece, const word* state_of, Said said) const {
+    for (int m = 0; m < members; ++m) state(piece, said)[m] = state_of[m];
+    __threadfence();
+    *flag(piece) = said;
+  }
+  // What the blocks before a piece come to, by a whole warp, which looks at 32 of them at a time. `room` is shared memory for the
+  // states of 32; the result is that of the first lane.
+  DLT_FN void ahead_of(uint64_t row, uint64_t block, word* room, word* before) const {
+    constexpr unsigned all = 0xffffffffu;
+    const unsigned lane = threadIdx.x % 32;
+    Body::start(before);
+#pragma unroll 1
+    for (uint64_t past = block; past > 0;) {
+      const bool there = lane < past;
+      const uint64_t piece = there ? (past - 1 - lane) * p.rows + row : 0;
+      uint64_t said;
+      do said = there ? *flag(piece) : uint64_t(whole);
+      while (__any_sync(all, said == nothing));
+      __threadfence();
+      const unsigned ends = __ballot_sync(all, said == whole), nearer = (ends - 1) & ~ends;
+      const bool counts = there && ((nearer >> lane & 1) != 0 || (ends & (nearer + 1) & 1u << lane) != 0);
+      for (int m = 0; m < members; ++m)
+        if (counts) room[lane * members + m] = static_cast<const volatile word*>(state(piece, Said(said)))[m];
+      const unsigned counted = __ballot_sync(all, counts);
+      __syncwarp();
+      if (lane == 0)
+        for (unsigned k = 0; k < 32 && (counted >> k & 1) != 0; ++k) Body::advance(before, room + k * members);
+      __syncwarp();
+      if (ends != 0) return;
+      past -= 32;
+    }
+  }
+};
+
+template <class Body, class M, class R, int DIMS>
+__global__ void __launch_bounds__(256, 3) at_once(const __grid_constant__ Scanned<DIMS> p) {
+  using C = typename Body::C;
+  using word = typename Body::word;
+  constexpr int members = Body::members, count = int(scans::block) / threads, warps = threads / 32;
+  __shared__ Cell<C, R> cells[threads * (count + 1)];
+  __shared__ word sums[threads * members], before[members], room[32 * members];
+  __shared__ unsigned taken;
+  const Told<Body, DIMS> told{p};
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = warp * (32 * count) + lane;
+  const auto cell_of = [](unsigned i) { return i / count * (count + 1) + i % count; };
+  Cell<C, R>* const mine = cells + threadIdx.x * (count + 1);
+  for (uint64_t piece; (piece = counts::take_tile(p.ticket, &taken)) < p.rows * p.blocks;) {
+    uint64_t row;
+    const uint64_t block = divide(p.row_count, piece, &row), begin = block * scans::block;
+    const unsigned length = p.count - begin < scans::block ? unsigned(p.count - begin) : unsigned(scans::block);
+    int64_t in, out;
+    place_of(p, row, &in, &out);
+    in += int64_t(begin + first) * p.in_step, out += int64_t(begin + first) * p.out_step;
+    M loaded[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      if (first + 32 * k < length) loaded[k] = static_cast<const M*>(p.in)[in + k * (32 * p.in_step)];
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      if (first + 32 * k < length) cells[cell_of(first + 32 * k)].set(C(computed<M>::in(loaded[k])));
+    __syncwarp();
+    const int n = threadIdx.x * count >= length          ? 0
+                  : length - threadIdx.x * count < count ? int(length - threadIdx.x * count)
+                                                         : count;
+    word sum[members];
+    Body::start(sum);
+#pragma unroll
+    for (int j = 0; j < count; ++j)
+      if (j < n) Body::step(sum, mine[j].template get<C>());
+    word* const slot = sums + threadIdx.x * members;
+#pragma unroll 1
+    for (unsigned by = 1; by < 32; by *= 2) {
+      for (int m = 0; m < members; ++m) slot[m] = sum[m];
+      __syncwarp();
+      if (lane >= by) Body::advance(sum, slot - by * members);
+      __syncwarp();
+    }
+    for (int m = 0; m < members; ++m) slot[m] = sum[m];
+    __syncthreads();
+    Body::start(sum);
+    for (unsigned w = 0; w < warp; ++w) Body::advance(sum, sums + (w * 32 + 31) * members);
+    if (lane > 0) Body::advance(sum, slot - members);
+    if (warp == 0) {
+      word all[members], ahead[members];
+      Body::start(all);
+      for (int w = 0; w < warps; ++w) Body::advance(all, sums + (w * 32 + 31) * members);
+      if (lane == 0) told.say(piece, all, block == 0 ? whole : own);
+      told.ahead_of(row, block, room, ahead);
+      if (lane == 0) {
+        for (int m = 0; m < members; ++m) before[m] = ahead[m];
+        if (block > 0) {
+          Body::advance(ahead, all);
+          told.say(piece, ahead, whole);
+        }
+      }
+    }
+    __syncthreads();
+    if (block > 0) Body::advance(sum, before);
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      if (j >= n) continue;
+      R result;
+      Body::step(sum, mine[j].template get<C>());
+      Body::end(sum, &result);
+      mine[j].set(result);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      if (first + 32 * k < length)
+        static_cast<R*>(p.out)[out + k * (32 * p.out_step)] = cells[cell_of(first + 32 * k)].template get<R>();
+    __syncthreads();
+  }
 }
 
 }  // namespace dlt::kernels::scan

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable sorting of unsigned keys with a number each, or with the element that it is the key of, by digits of 8 bits from the
 // lowest. A block has a tile: it finds the place of each element among the digits of the tile, and has them change places in shared
-// memory, so that what goes to memory is adjacent. Lines that fit into a tile are sorted there, whole. Larger ones are runs of
-// adjacent tiles, one for a block: what each run has of a digit is counted, then a block adds up what is ahead of its run, and moves
-// its elements to their places. Elements of several such lines are sorted as one, then their numbers alone by the lines that they are
-// in.
+// memory, so that what goes to memory is adjacent. Lines that fit into a tile are sorted there, whole. Of larger ones all digits
+// are counted at once; then one launch for each digit moves elements to their places. In it a block takes the next tile, says what
+// the tile has of each digit, and adds up what earlier tiles say (Adinets and Merrill, "Onesweep", 2022). It waits for tiles only
+// that blocks have taken before. Elements of several such lines are sorted as one, then their numbers alone by the lines that they
+// are in.
 #pragma once
 #include "native/cuda/kernels/index/counts.cuh"
 
@@ -130,63 +131,75 @@ DLT_FN uint64_t runs_of(const Sort& p) {
   return tiles < p.runs ? tiles : p.runs;
 }
 
-// Counts each digit of each run.
+// Counts the digits of all keys, `p.passes` of each, and has no words known of any tile.
 template <class U, class S, int KEYS>
 __global__ void __launch_bounds__(512) count(const __grid_constant__ Sort p) {
-  __shared__ unsigned found[digits];
+  constexpr int most = sizeof(U);
+  __shared__ unsigned found[most * digits];
   const uint64_t runs = runs_of(p);
+  for (unsigned d = threadIdx.x; d < most * digits; d += threads) found[d] = 0;
+  __syncthreads();
   for (uint64_t run = blockIdx.x; run < runs; run += gridDim.x) {
-    if (threadIdx.x < digits) found[threadIdx.x] = 0;
-    __syncthreads();
     const Run tiles = Run::of(count_of(p), runs, run);
     const uint64_t end = tiles.end();
 #pragma unroll 1
-    for (uint64_t first = tiles.begin(); first < end; first += sort_tile) {
+    for (uint64_t tile = tiles.first; tile < tiles.past; ++tile) {
+      if (threadIdx.x < digits) p.words[tile * digits + threadIdx.x] = 0;
 #pragma unroll 8
       for (int k = 0; k < each; ++k) {
-        const uint64_t i = first + k * threads + threadIdx.x;
+        const uint64_t i = tile * sort_tile + k * threads + threadIdx.x;
         if (i >= end) continue;
-        if constexpr (KEYS == of_lines) atomicAdd(&found[digit_of_line(p, number_at(p, i))], 1u);
-        else atomicAdd(&found[unsigned(key_at<U, S, KEYS>(p, i) >> p.shift) % digits], 1u);
+        const U key = key_at<U, S, KEYS>(p, i);
+#pragma unroll
+        for (int pass = 0; pass < most; ++pass)
+          if (pass < int(p.passes)) atomicAdd(&found[pass * digits + unsigned(key >> (8 * pass)) % digits], 1u);
       }
     }
-    __syncthreads();
-    if (threadIdx.x < digits) p.counts[run * digits + threadIdx.x] = found[threadIdx.x];
-    __syncthreads();
   }
+  __syncthreads();
+  for (unsigned d = threadIdx.x; d < p.passes * digits; d += threads)
+    if (found[d] != 0)
+      atomicAdd(reinterpret_cast<unsigned long long*>(p.totals) + d, static_cast<unsigned long long>(found[d]));
 }
 
-// Where the first element of each digit of a run goes: behind all of smaller digits, and those of earlier runs. `room` is shared
-// memory for two numbers of each digit.
-DLT_FN void find_starts(const Sort& p, uint64_t runs, uint64_t run, uint64_t* room, uint64_t* starts) {
-  static_assert(threads == 2 * digits, "two threads add up a digit");
-  const unsigned d = threadIdx.x % digits, half = threadIdx.x / digits;
-  uint64_t before = 0, all = 0;
-#pragma unroll 8
-  for (uint64_t r = half; r < runs; r += 2) {
-    const unsigned own = p.counts[r * digits + d];
-    before += r < run ? own : 0;
-    all += own;
-  }
-  if (half != 0) {
-    room[d] = before;
-    room[digits + d] = all;
-  }
-  __syncthreads();
-  if (half == 0) {
-    before += room[d];
-    all += room[digits + d];
-    room[digits + d] = all;
-  }
+// Where the first element of each digit goes: behind all of smaller digits.
+template <bool BY_LINE>
+DLT_FN void find_starts(const Sort& p, uint64_t* starts) {
+  const unsigned d = threadIdx.x;
+  if constexpr (BY_LINE) {
+    const uint64_t lines = p.n / p.line.divisor, first = uint64_t(d) << p.shift, group = uint64_t(digits) << p.shift;
+    const uint64_t rest = lines % group, ahead = lines / group * first + (rest < first ? rest : first);
+    if (d < digits) starts[d] = ahead * p.line.divisor;
+  } else {
+    const uint64_t own = d < digits ? p.totals[d] : 0;
+    if (d < digits) starts[d] = own;
 #pragma unroll 1
-  for (unsigned by = 1; by < digits; by *= 2) {
-    __syncthreads();
-    const uint64_t other = half == 0 && d >= by ? room[digits + d - by] : 0;
-    __syncthreads();
-    if (half == 0) room[digits + d] += other;
+    for (unsigned by = 1; by < digits; by *= 2) {
+      __syncthreads();
+      const uint64_t other = d < digits && d >= by ? starts[d - by] : 0;
+      __syncthreads();
+      if (d < digits) starts[d] += other;
+    }
+    if (d < digits) starts[d] -= own;
   }
-  if (half == 0) starts[d] = room[digits + d] - all + before;
   __syncthreads();
+}
+
+DLT_FN void tell(const Sort& p, uint64_t tile, uint64_t count, bool whole) {
+  static_cast<volatile uint64_t*>(p.words)[tile * digits + threadIdx.x] = counts::said(count, p.pass, whole);
+}
+// What the tiles before this one have of the digit of this thread.
+DLT_FN uint64_t look_back(const Sort& p, uint64_t tile) {
+  uint64_t before = 0;
+#pragma unroll 1
+  while (tile-- > 0) {
+    uint64_t word;
+    do word = static_cast<const volatile uint64_t*>(p.words)[tile * digits + threadIdx.x];
+    while (!counts::is_said(word, p.pass));
+    before += word >> 8;
+    if ((word & 1) != 0) break;
+  }
+  return before;
 }
 
 // N are the numbers, or what is carried in their place.
@@ -194,61 +207,62 @@ template <class U, class S, class N, int KEYS>
 __global__ void __launch_bounds__(512, 2) move(const __grid_constant__ Sort p) {
   constexpr bool BY_LINE = KEYS == of_lines;
   __shared__ Ranks ranks;
-  __shared__ uint64_t starts[digits];  // where the first of a digit of the tile goes
-  __shared__ uint64_t first_of[digits];  // where it would be if it were the first of the tile
+  __shared__ uint64_t starts[digits];
+  __shared__ uint64_t first_of[digits];  // where the first of a digit would be if it were the first of the tile
   __shared__ uint64_t room[sort_tile * (sizeof(U) > sizeof(N) ? sizeof(U) : sizeof(N)) / 8];
-  static_assert(sizeof room >= 2 * sizeof starts);
+  __shared__ unsigned taken;
   U* const room_of_keys = reinterpret_cast<U*>(room);
   N* const room_of_numbers = reinterpret_cast<N*>(room);
-  const uint64_t runs = runs_of(p);
+  const uint64_t n = count_of(p), tiles = (n + sort_tile - 1) / sort_tile;
 #pragma unroll 1
-  for (uint64_t run = blockIdx.x; run < runs; run += gridDim.x) {
-    const Run tiles = Run::of(count_of(p), runs, run);
-    find_starts(p, runs, run, room, starts);
-#pragma unroll 1
-    for (uint64_t tile = tiles.first; tile < tiles.past; ++tile) {
-      const uint64_t begin = tile * sort_tile;
-      const unsigned here = tiles.n - begin < sort_tile ? unsigned(tiles.n - begin) : unsigned(sort_tile);
-      U key[each];
-      N number[each];
-      unsigned digit[each], place[each];
+  for (bool begun = false;; begun = true) {
+    const uint64_t tile = counts::take_tile(p.ticket, &taken), begin = tile * sort_tile;
+    if (tile >= tiles) return;
+    if (!begun) find_starts<BY_LINE>(p, starts);
+    const unsigned here = n - begin < sort_tile ? unsigned(n - begin) : unsigned(sort_tile);
+    U key[each];
+    N number[each];
+    unsigned digit[each], place[each];
 #pragma unroll
-      for (int k = 0; k < each; ++k) {
-        const unsigned at = place_in_tile(k);
-        key[k] = 0;
-        number[k] = 0;
-        digit[k] = 0;
-        if (at >= here) continue;
-        if (BY_LINE || p.to_numbers != nullptr) number[k] = carried_at<N>(p, begin + at);
-        if constexpr (!BY_LINE) key[k] = key_at<U, S, KEYS>(p, begin + at);
-        digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
-      }
-      rank(&ranks, digit, here, place);
-      if (threadIdx.x < digits) {
-        const unsigned d = threadIdx.x, own = (d + 1 < digits ? ranks.ahead[d + 1] : here) - ranks.ahead[d];
-        first_of[d] = starts[d] - ranks.ahead[d];
-        starts[d] += own;
-      }
-      if constexpr (BY_LINE) exchange(room_of_numbers, place, here, number);
-      else exchange(room_of_keys, place, here, key);
-#pragma unroll
-      for (int k = 0; k < each; ++k) {
-        const unsigned at = place_in_tile(k);
-        digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
-        if constexpr (!BY_LINE)
-          if (at < here && p.to_keys != nullptr)
-            static_cast<U*>(p.to_keys)[first_of[digit[k]] + at] = p.restores ? key_of<U, S>(key[k], p.form) : key[k];
-      }
-      if (p.to_numbers != nullptr) {
-        if constexpr (!BY_LINE) exchange(room_of_numbers, place, here, number);
-#pragma unroll
-        for (int k = 0; k < each; ++k) {
-          const unsigned at = place_in_tile(k);
-          if (at < here) static_cast<N*>(p.to_numbers)[first_of[digit[k]] + at] = number[k];
-        }
-      }
-      __syncthreads();
+    for (int k = 0; k < each; ++k) {
+      const unsigned at = place_in_tile(k);
+      key[k] = 0;
+      number[k] = 0;
+      digit[k] = 0;
+      if (at >= here) continue;
+      if (BY_LINE || p.to_numbers != nullptr) number[k] = carried_at<N>(p, begin + at);
+      if constexpr (!BY_LINE) key[k] = key_at<U, S, KEYS>(p, begin + at);
+      digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
     }
+    rank(&ranks, digit, here, place);
+    const unsigned d = threadIdx.x, ahead = d < digits ? ranks.ahead[d] : 0;
+    const unsigned own = d < digits ? (d + 1 < digits ? ranks.ahead[d + 1] : here) - ahead : 0;
+    if (d < digits) tell(p, tile, own, tile == 0);
+    if constexpr (BY_LINE) exchange(room_of_numbers, place, here, number);
+    else exchange(room_of_keys, place, here, key);
+    if (d < digits) {
+      const uint64_t before = look_back(p, tile);
+      if (tile > 0) tell(p, tile, before + own, true);
+      first_of[d] = starts[d] + before - ahead;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const unsigned at = place_in_tile(k);
+      digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
+      if constexpr (!BY_LINE)
+        if (at < here && p.to_keys != nullptr)
+          static_cast<U*>(p.to_keys)[first_of[digit[k]] + at] = p.restores ? key_of<U, S>(key[k], p.form) : key[k];
+    }
+    if (p.to_numbers != nullptr) {
+      if constexpr (!BY_LINE) exchange(room_of_numbers, place, here, number);
+#pragma unroll
+      for (int k = 0; k < each; ++k) {
+        const unsigned at = place_in_tile(k);
+        if (at < here) static_cast<N*>(p.to_numbers)[first_of[digit[k]] + at] = number[k];
+      }
+    }
+    __syncthreads();
   }
 }
 
