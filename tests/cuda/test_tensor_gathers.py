@@ -128,6 +128,24 @@ def late(statement, *arguments):
 
 
 @pytest.mark.skipif(setup.ON_CARD, reason="reads the host driver's counters")
+def test_a_read_is_one_kernel_that_checks_too(eager_machine):
+    a, key = numbers((40, 3), "float32"), positions((50,), 40)
+    x, at = a.to("cuda"), key.to("cuda")
+    before = eager_machine.statistics().launches
+    rows = x[at]
+    assert eager_machine.statistics().launches - before == 1
+    same(rows, a[key])
+    many = dl.full((3, 4000), 7, dtype="int64", device="cuda")
+    many[2, 3000], many[1, 77], many[1, 76] = 40, -41, 90
+    out = dl.full((3, 4000, 3), 5.0, device="cuda")
+    with pytest.raises(IndexError, match=r"index 90 is out of range for axis 0 with size 40, at position \(1, 76\)"):
+        x[many]
+    with pytest.raises(IndexError, match="index 90"):
+        dl.take(x, many, axis=0, out=out)
+    assert (out.numpy() == 5.0).all(), "nothing is written then"
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="reads the host driver's counters")
 @pytest.mark.parametrize("order", setup.ORDERS)
 def test_a_read_that_is_checked_later_is_one_kernel_and_waits_for_nothing(machine, order):
     machine.configure(order=order)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements and rows at the positions of index arrays, read, written or joined: one kernel checks every index; for writing,
-// positions are sorted by what they name, so that the last of equal ones can be told; then words are moved.
+// Elements and rows at the positions of index arrays, read, written or joined. The kernel that reads checks every index; for
+// writing another one does so before, and positions are sorted by what they name, so that the last of equal ones can be told.
 #include <bit>
 
 #include "native/cuda/elementwise/plan.h"
@@ -108,28 +108,42 @@ Status launch(Kind kind, uint64_t number, const std::string& name, int64_t items
   return launch_kernel(device, kernel, geometry, *context.stream, parameters);
 }
 
+// Where a kernel leaves the number of the first index that is out of range.
+struct FirstBad {
+  Scratch memory;
+
+  Status make(Stream& stream) noexcept {
+    DLT_TRY(memory.make(sizeof(uint64_t), stream));
+    Current current(*stream.device);
+    DLT_CU(cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(memory.as<void>()), 0xffffffff, 2, stream.handle));
+    return success;
+  }
+  // Waits for the kernel.
+  Status read(const Indexed& x, Block* const* blocks, Stream& stream, BadIndex* bad) const noexcept {
+    int64_t one = 1, step = 1;
+    uint64_t first;
+    DLTensor place{memory.as<void>(), {kDLCUDA, stream.device->ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};
+    DLT_TRY(to_host(&first, {&place, memory.block}, stream));
+    if (first == UINT64_MAX) return success;
+    *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
+            static_cast<int>(first % static_cast<uint64_t>(x.arrays)), 0};
+    place.data = const_cast<int64_t*>(x.array[bad->array].data + bad->at);
+    place.dtype = type_table[type_int64].dtype;
+    return to_host(&bad->value, {&place, blocks[bad->array]}, stream);
+  }
+};
+
 // The first index that is out of range to `bad`; waits for it.
 Status check_all(const Indexed& x, Block* const* blocks, const LaunchContext& context, BadIndex* bad) noexcept {
   if (x.arrays == 0 || x.count == 0) return success;
   Stream& stream = *context.stream;
   Gather q{};
   DLT_TRY(use_arrays(x, 1, blocks, stream, &q));
-  int64_t one = 1, step = 1;
-  uint64_t first = UINT64_MAX;
-  const DLTensor like{nullptr, {kDLCUDA, stream.device->ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};
-  Temporary found;
-  DLT_TRY(found.make(like, stream));
-  DLT_TRY(fill(&first, found.operand(), context));
-  q.bad = reinterpret_cast<uint64_t*>(address(found.tensor));
+  FirstBad found;
+  DLT_TRY(found.make(stream));
+  q.bad = found.memory.as<uint64_t>();
   DLT_TRY(launch(Kind::check, 0, "check<int64_t>", x.count, context, &q));
-  DLT_TRY(to_host(&first, found.operand(), stream));
-  if (first == UINT64_MAX) return success;
-  *bad = {static_cast<int64_t>(first / static_cast<uint64_t>(x.arrays)),
-          static_cast<int>(first % static_cast<uint64_t>(x.arrays)), 0};
-  DLTensor index = like;
-  index.data = const_cast<int64_t*>(x.array[bad->array].data + bad->at);
-  index.dtype = type_table[type_int64].dtype;
-  return to_host(&bad->value, {&index, blocks[bad->array]}, stream);
+  return found.read(x, blocks, stream, bad);
 }
 
 // Lets a kernel report an index out of range.
@@ -245,17 +259,16 @@ Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* 
                          [&](Indexed& straight, Block* const* used) { return gather(straight, from, to, used, bad, context); });
   Stream& stream = *context.stream;
   const LaunchContext resolved = with_launch(context);
-  bool done;
-  uint64_t* late;
-  DLT_TRY(check_if_wanted(x, blocks, resolved, bad, &done, &late));
-  if (done) return success;
+  uint64_t* late = nullptr;
+  if (bad) *bad = {-1, 0, 0};
+  if (bad && late_index_checks()) DLT_TRY(late_index_word(*stream.device, &late));
   Places places;
   DLT_TRY(set_up(x, places));
   Gather q{};
   q.late = late;
   q.out = x.dense, q.in = x.tensor;
   const int64_t bytes = places.count();
-  if (bytes == 0) return late ? check_late(x, blocks, resolved, late) : success;
+  if (bytes == 0) return late ? check_late(x, blocks, resolved, late) : bad ? check_all(x, blocks, resolved, bad) : success;
   const int64_t word = cut_into_words(x, &places);
   DLT_TRY(use_arrays(x, word, blocks, stream, &q));
   q.items = static_cast<uint64_t>(bytes / word);
@@ -267,8 +280,15 @@ Status gather(Indexed& x, const Operand& from, const Operand& to, Block* const* 
   DLT_TRY(use(from.block, stream, false));
   DLT_TRY(use(to.block, stream, true));
   const int type = word_type(word);
-  return launch(Kind::gathered, static_cast<uint64_t>(type), std::string("words<") + type_name(type) + ">", bytes / word,
-                resolved, &q);
+  FirstBad found;
+  const bool waits = bad && !late && x.arrays > 0;  // what has been read is not used if an index is bad
+  if (waits) {
+    DLT_TRY(found.make(stream));
+    q.bad = found.memory.as<uint64_t>();
+  }
+  DLT_TRY(launch(Kind::gathered, static_cast<uint64_t>(type), std::string("words<") + type_name(type) + ">", bytes / word,
+                 resolved, &q));
+  return waits ? found.read(x, blocks, stream, bad) : success;
 }
 
 Status scatter(Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks, BadIndex* bad,
