@@ -2,6 +2,7 @@
 """Fused functions: the bits, shapes, dtypes and errors of their steps, whatever the arguments are."""
 
 import functools
+import itertools
 import pickle
 import sys
 import threading
@@ -48,6 +49,56 @@ def test_a_planted_defect_is_found(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["programs.py", "--programs", "60"])
     assert programs.main() == 1
     assert "differs from its steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(), (1,), (100,), (512,), (2, 5, 51), (600,), (0,), (3, 0)])
+def test_few_elements_have_the_bits_of_their_steps(dtype, shape):
+    def many(x, y):
+        p, q, s = x * y, x - y, x + y
+        return (p * q - p * s) * (q + s) * p
+
+    def total(x, y):
+        return dl.sum((x - y) * (x - y))
+
+    def standard(x, y):
+        return (x - dl.mean(x, keepdims=True)) * y / dl.std(x * y)
+
+    def norm(x, y):
+        return dl.sqrt(dl.sum(x * x, keepdims=True)) + dl.mean(y)
+
+    x, y = dl.random.Generator(3).normal(size=(2, *shape))
+    x, y = [(3 * t + 1j * t if dtype.startswith("complex") else 3 * t).astype(dtype) for t in (x, y)]
+    for function in (many, total, standard, norm):
+        fused, checked = dl.fuse(function), dl.fuse(function, check=True)
+        expected = outcome(function, (x, y))
+        for _ in range(4):  # recorded, then run again
+            assert outcome(fused, (x, y)) == outcome(checked, (x, y)) == expected, function.__name__
+        for other in (x.reshape(-1)[:1], dl.concat([x.reshape(-1), y.reshape(-1)] * 3)):
+            assert outcome(fused, (other, other)) == outcome(function, (other, other))
+        assert outcome(fused, (x, y)) == expected
+
+
+def test_signs_of_nans_are_no_difference():
+    checked = dl.fuse(lambda x, y: (x * y) * dl.prod(x * y), check=True)
+    x = dl.asarray(np.full(37, np.inf) + 1j * np.inf)
+    for other in (-1j * x, dl.negative(x), x * dl.nan):
+        assert dl.isnan(dl.real(checked(x, other))).shape == (37,)
+    numbers = itertools.count()
+    changing = dl.fuse(lambda x: x + next(numbers), check=True)
+    for call in (changing, changing):  # recorded, and run again
+        with pytest.raises(RuntimeError, match="differs from that of its steps"):
+            call(dl.ones(3))
+
+
+def test_a_reduction_of_few_elements_takes_numbers_and_makes_one():
+    fused = dl.fuse(lambda x, scale: dl.max(x * scale) + 1)
+    x = dl.asarray([1.0, -2.0, 4.0])
+    assert [fused(x, scale).item() for scale in (2.0, 2.0, -2.0, 0.5)] == [9.0, 9.0, 5.0, 3.0]
+    assert fused(x, 2.0).shape == ()
+    rows = dl.fuse(lambda x: dl.sum(x * x, keepdims=True))
+    assert [rows(dl.ones((2, 3))).shape for _ in range(3)] == [(1, 1)] * 3
+    assert rows(dl.ones((2, 3))).strides == dl.ones((1, 1)).strides
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -23,6 +23,7 @@ struct ProgramValue {
   int type;
   int ndim = 0;
   uint64_t reduced = 0;  // dimensions that a reduction has left one element of
+  bool single = false;   // has one element in every run of `small`
   bool fixed = false;    // a view of an argument: these strides, and an offset in elements
   int64_t shape[most_axes] = {}, strides[most_axes] = {}, offset = 0;  // as recorded
   alignas(16) unsigned char element[16] = {};  // of a constant, everywhere in its shape; of a number, as recorded
@@ -70,12 +71,15 @@ struct ProgramGroup {
   std::vector<Member> members;
 };
 
-// A step whose operands are whole or numbers, and need no conversion: one call of a loop, where all is in one block.
+// A step whose operands have all elements of one shape, or one element, and need no conversion: one call of a loop, or the reduction
+// of all elements, where all is in one block.
 struct SmallStep {
   StepKind kind;
   int op, type;
   int in[3], out;  // values
   unsigned scalars;
+  int step;  // of the program
+  bool single;  // the result has one element
 };
 
 struct Program {
@@ -89,6 +93,7 @@ struct Program {
   std::vector<ProgramGroup> stored;  // the same without totals, for those that are not decided by their states
   std::vector<SmallStep> small;  // empty where a step is none
   std::vector<int16_t> slots;  // of each value, for `small`
+  int64_t small_width = 8;  // bytes of the widest element, for `small`
   int arguments = 0, numbers = 0;
   std::vector<int> number_of;  // the argument of each number
   bool fixed = false;  // holds for the shapes and strides that it was recorded with, and for no others
@@ -107,7 +112,7 @@ DLT_API Status run_program(const Program& program, const DLTensor* arguments, co
                            bool* ran) noexcept;
 
 // The same for arguments that are all in C order, of one shape of `n` elements, and a program with `small`. False, with nothing done,
-// where they are too many.
+// where they are too many, or where the steps of a reduction need more.
 DLT_API bool run_small(const Program& program, const void* const* arguments, const void* const* numbers, void* const* out,
                        int64_t n) noexcept;
 
