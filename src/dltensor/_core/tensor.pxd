@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from .allocation cimport View
 from .dlpack cimport ImportedTensor
@@ -14,6 +14,7 @@ cdef class Tensor:
     cdef object __weakref__
 
 cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1
+cdef Tensor bytes_of(Block* block, int64_t nbytes, DLDevice device, uint64_t flags)
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func)
 cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func)
 cdef Tensor view_of(Tensor source, const Place* place)

@@ -23,7 +23,7 @@ from .indexing cimport Place, checked_index, locate, stepped
 from .buffers cimport fill_buffer, free_buffer
 from .interop.numpy cimport make_numpy
 from .native cimport (MAX_DIMS, TRAILING, Block, broadcast_strides, contiguous_strides, find_type,
-                      is_contiguous, item_bytes, numel, op_count, op_table, same_dtype, type_table, type_uint8)
+                      is_contiguous, item_bytes, numel, op_count, op_table, release, same_dtype, type_table, type_uint8)
 from .op_numbers cimport (op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or,
                           op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater,
                           op_greater_equal, op_less, op_less_equal, op_multiply, op_negative, op_not_equal, op_positive,
@@ -226,6 +226,24 @@ cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
         # NULL strides were legal until DLPack 1.2: fill them, so that no loop has to ask.
         contiguous_strides(ndim, t.impl.dl.shape, t.impl.dl.strides)
     return 0
+
+
+cdef Tensor bytes_of(Block* block, int64_t nbytes, DLDevice device, uint64_t flags):
+    """Return a row of bytes over a block, whose reference it takes."""
+    cdef ImportedTensor imported
+    cdef Tensor t
+    try:
+        t = Tensor.__new__(Tensor)
+    except MemoryError:
+        release(block)
+        raise
+    imported.block = block
+    imported.dims[0] = nbytes
+    imported.flags = flags
+    imported.view = DLTensor(data=block.data, device=device, ndim=1, dtype=type_table[type_uint8].dtype,
+                             shape=&imported.dims[0], strides=NULL, byte_offset=0)
+    fill_from_import(t, &imported)
+    return t
 
 
 cdef Published[const DeviceOperations] _device_operations  # NULL until the CUDA package is loaded

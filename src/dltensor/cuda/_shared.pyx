@@ -8,9 +8,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
 
 from ._driver cimport NativeStream, Status, check, start, stream_on
-from .._core.dlpack cimport ImportedTensor
-from .._core.native cimport Block, release, retain, type_table, type_uint8
-from .._core.tensor cimport Tensor, fill_from_import
+from .._core.native cimport Block, release, retain
+from .._core.tensor cimport Tensor, bytes_of
 from .._core.types cimport DLDevice, kDLCUDA
 
 import os
@@ -30,29 +29,6 @@ cdef extern from "native/cuda/memory/shared.h" namespace "dlt::cuda" nogil:
     Status device_of_uuid(const char*, int*) noexcept
 
 
-cdef Tensor _bytes_of(Block* block, int64_t nbytes, int device):
-    """Return a row of bytes over a block, whose reference it takes."""
-    cdef ImportedTensor imported
-    cdef Tensor t
-    try:
-        t = Tensor.__new__(Tensor)
-    except MemoryError:
-        release(block)
-        raise
-    imported.block = block
-    imported.dims[0] = nbytes
-    imported.flags = 0
-    imported.view.data = block.data
-    imported.view.device = DLDevice(kDLCUDA, device)
-    imported.view.dtype = type_table[type_uint8].dtype
-    imported.view.ndim = 1
-    imported.view.shape = imported.dims
-    imported.view.strides = NULL
-    imported.view.byte_offset = 0
-    fill_from_import(t, &imported)
-    return t
-
-
 cdef Block* _block_of(Tensor t) except NULL:
     if not is_shared(t.impl.block):
         raise ValueError("send: the tensor is not in shared memory of a device")
@@ -69,7 +45,7 @@ def allocate(int64_t nbytes, int device):
     cdef Block* block = NULL
     # Gives the GIL up by itself where it calls the driver.
     check(allocate_shared(stream[0], <size_t>nbytes, &block))
-    return _bytes_of(block, nbytes, device)
+    return bytes_of(block, nbytes, DLDevice(kDLCUDA, device), 0)
 
 
 def receive(int file, bytes uuid, int64_t nbytes):
@@ -93,7 +69,7 @@ def receive(int file, bytes uuid, int64_t nbytes):
         os.close(file)
         raise
     check(open_shared(stream[0], file, <size_t>nbytes, &block))
-    return _bytes_of(block, nbytes, device)
+    return bytes_of(block, nbytes, DLDevice(kDLCUDA, device), 0)
 
 
 def find_device(bytes uuid):
@@ -144,7 +120,7 @@ def whole_block(Tensor t):
     """
     cdef Block* block = _block_of(t)
     retain(block)
-    return _bytes_of(block, native_mapped_bytes(block), t.impl.dl.device.device_id)
+    return bytes_of(block, native_mapped_bytes(block), t.impl.dl.device, 0)
 
 
 def block_id(Tensor t):

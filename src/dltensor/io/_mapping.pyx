@@ -3,9 +3,8 @@
 from libc.errno cimport errno
 from libc.stdint cimport int64_t
 
-from .._core.dlpack cimport ImportedTensor
-from .._core.native cimport Block, release, type_table, type_uint8
-from .._core.tensor cimport Tensor, fill_from_import
+from .._core.native cimport Block
+from .._core.tensor cimport Tensor, bytes_of
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, kDLCPU
 
 import os
@@ -41,32 +40,16 @@ def map_file(int file, int64_t nbytes, int64_t offset, str mode, str prefix):
     >>> map_file(file, 2, 1, "r", "example").tolist(); os.close(file)
     [2, 3]
     """
-    cdef ImportedTensor imported
     cdef Mapping mapping = READ_ONLY if mode == "r" else COPY_ON_WRITE if mode == "c" else SHARED
-    cdef Tensor t
+    cdef Block* block
     if nbytes == 0:
         return empty(0, dtype="uint8")
     with nogil:
-        imported.block = native_map(file, <size_t>nbytes, <size_t>offset, mapping)
-    if imported.block == NULL:
+        block = native_map(file, <size_t>nbytes, <size_t>offset, mapping)
+    if block == NULL:
         number = errno
         raise OSError(number, f"{prefix}: {nbytes} bytes cannot be mapped: {os.strerror(number)}")
-    imported.dims[0] = nbytes
-    imported.flags = DLPACK_FLAG_BITMASK_READ_ONLY if mapping == READ_ONLY else 0
-    imported.view.data = imported.block.data
-    imported.view.device = DLDevice(kDLCPU, 0)
-    imported.view.dtype = type_table[type_uint8].dtype
-    imported.view.ndim = 1
-    imported.view.shape = imported.dims
-    imported.view.strides = NULL
-    imported.view.byte_offset = 0
-    try:
-        t = Tensor.__new__(Tensor)
-    except MemoryError:
-        release(imported.block)
-        raise
-    fill_from_import(t, &imported)
-    return t
+    return bytes_of(block, nbytes, DLDevice(kDLCPU, 0), DLPACK_FLAG_BITMASK_READ_ONLY if mapping == READ_ONLY else 0)
 
 
 def as_read_only(Tensor t):

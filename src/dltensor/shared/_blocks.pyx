@@ -3,9 +3,8 @@
 from libc.errno cimport EBADF, EMFILE, ENFILE, ENOMEM, ENOSPC, errno
 from libc.stdint cimport int64_t
 
-from .._core.dlpack cimport ImportedTensor
-from .._core.native cimport Block, release, retain, type_table, type_uint8
-from .._core.tensor cimport Tensor, fill_from_import
+from .._core.native cimport Block, release, retain
+from .._core.tensor cimport Tensor, bytes_of
 from .._core.types cimport DLDevice, kDLCPU
 
 import os
@@ -22,29 +21,6 @@ cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
     bint native_is_received "dlt::is_received"(const Block*) noexcept
 
 
-cdef Tensor _bytes_of(Block* block, int64_t nbytes):
-    """Return a row of bytes over a block, whose reference it takes."""
-    cdef ImportedTensor imported
-    cdef Tensor t
-    try:
-        t = Tensor.__new__(Tensor)
-    except MemoryError:
-        release(block)
-        raise
-    imported.block = block
-    imported.dims[0] = nbytes
-    imported.flags = 0
-    imported.view.data = block.data
-    imported.view.device = DLDevice(kDLCPU, 0)
-    imported.view.dtype = type_table[type_uint8].dtype
-    imported.view.ndim = 1
-    imported.view.shape = imported.dims
-    imported.view.strides = NULL
-    imported.view.byte_offset = 0
-    fill_from_import(t, &imported)
-    return t
-
-
 def allocate(int64_t nbytes, str func):
     """Return uninitialized shared memory as a row of uint8; MemoryError or OSError if there is none.
 
@@ -55,7 +31,7 @@ def allocate(int64_t nbytes, str func):
     with nogil:
         block = allocate_shared(<size_t>nbytes)
     if block != NULL:
-        return _bytes_of(block, nbytes)
+        return bytes_of(block, nbytes, DLDevice(kDLCPU, 0), 0)
     number = errno
     if number in (ENOMEM, ENOSPC):
         raise MemoryError(f"{func}: cannot allocate {nbytes} bytes of shared memory")
@@ -90,7 +66,7 @@ def receive(int file, bytes key, int64_t nbytes, bint is_own=False):
             raise ValueError("shared tensor: the memory that was sent does not exist any more: its sender has released "
                              "it, or the message was read before")
         raise OSError(number, f"shared tensor: {os.strerror(number)}")
-    t = _bytes_of(block, nbytes)
+    t = bytes_of(block, nbytes, DLDevice(kDLCPU, 0), 0)
     if not 0 <= nbytes <= <int64_t>_room(t):
         raise ValueError(f"shared tensor: {nbytes} bytes were sent, the memory has {_room(t)}")
     return t
@@ -118,8 +94,9 @@ def whole_block(Tensor t):
     True
     """
     handle_of(t)
+    room = _room(t)
     retain(t.impl.block)
-    return _bytes_of(t.impl.block, _room(t))
+    return bytes_of(t.impl.block, room, DLDevice(kDLCPU, 0), 0)
 
 
 def block_id(Tensor t):
