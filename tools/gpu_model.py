@@ -154,7 +154,7 @@ KERNELS = [
     Kernel("prod of parts", *reduction("joined_in_order", "ordered_products", "float", "float"), how=""),
     Kernel("cumulative_sum float32", *scan("pieces", SUMS, "float", "float", "true"), how=""),
     Kernel("cumulative_sum int32", *scan("pieces", WHOLE, "int32_t", "int64_t", "true"), how=""),
-    Kernel("cumulative_sum int32, at once", "scan", f"{K}scan::at_once<{WHOLE}, int32_t, int64_t, 6>", how=""),
+    Kernel("cumulative_sum int32, at once", "at_once", f"{K}scan::at_once<{WHOLE}, int32_t, int64_t, 6>", how=""),
     Kernel("cumulative_sum float32, sums of blocks", *scan("prefixes", SUMS, "float", "float", "true"), how=""),
     Kernel("take of 4 bytes", *of("gather", "words<uint32_t>"), 32, "nested"),
     Kernel("take of 16 bytes", *of("gather", f"words<{WIDE}>"), 64, "nested"),

@@ -224,6 +224,10 @@ def test_every_scan_compiles(arch, tmp_path):
         for kernel, write in (("pieces", "false"), ("prefixes", "true"), ("pieces", "true")):
             compile(arch, H, f"{S}{kernel}<{body}<{t}>{'>' * body.count('<')}, {t}, {result or t}, 6, {write}>")
             done += 1
+        if body.startswith(S + "reduced"):
+            at_once = H.replace("scan.cuh", "at_once.cuh")
+            compile(arch, at_once, f"{S}at_once<{body}<{t}>{'>' * body.count('<')}, {t}, {result or t}, 6>")
+            done += 1
     for t in ("dlt::float16", "dlt::bfloat16", "float", "double", "dlt::complex64", "dlt::complex128"):
         scan(S + "float_sums", t)
         scan(S + "serial_products", t)
@@ -238,7 +242,7 @@ def test_every_scan_compiles(arch, tmp_path):
     print(done)
     """
     )
-    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 3 * (12 + 12 + 12)
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 3 * (12 + 12 + 12) + 24
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

@@ -50,6 +50,7 @@ std::string expression_of(const Name& name, Step step) {
 }
 
 constexpr const char* scan_header = "native/cuda/kernels/scan/scan.cuh";
+constexpr const char* at_once_header = "native/cuda/kernels/scan/at_once.cuh";
 
 Status find(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
   KernelKey key;
@@ -67,7 +68,7 @@ Status find(Device& device, const Name& name, Step step, bool all, Kernel* out) 
                                {scan_header, expression_of(name, Step::prefixes)}});
     return expression_of(name, step);
   };
-  return kernel_of(device, key, scan_header, wanted, out);
+  return kernel_of(device, key, step == Step::at_once ? at_once_header : scan_header, wanted, out);
 }
 
 // Where a row has several blocks, of results that do not depend on their order: a launch that reads once.
