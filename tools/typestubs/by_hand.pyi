@@ -111,6 +111,18 @@ def copy(src: TensorLike, dst: None = None) -> Tensor: ...
 def copy(src: TensorLike, dst: _Out) -> _Out: ...
 def fill(scalar: Scalar, dst: _Out, *, saturate: bool = False) -> _Out: ...
 
+# -- _ops/creation
+@overload
+def linspace(
+    start: complex, stop: complex, /, num: SupportsIndex = 50, *, dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None, endpoint: bool = True, retstep: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def linspace(
+    start: complex, stop: complex, /, num: SupportsIndex = 50, *, dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None, endpoint: bool = True, retstep: Literal[True],
+) -> tuple[Tensor, complex]: ...
+
 # -- _ops/dtypes
 _KindName: TypeAlias = Literal[
     "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"
@@ -164,6 +176,16 @@ class _Features(TypedDict):
     supported: tuple[str, ...]
     compiled: tuple[str, ...]
     threads: int
+
+# -- _ops/order
+@overload
+def intersect1d(
+    x1: TensorLike, x2: TensorLike, /, assume_unique: bool = False, *, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def intersect1d(
+    x1: TensorLike, x2: TensorLike, /, assume_unique: bool = False, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor, Tensor]: ...
 
 # -- _ops/sets
 class UniqueAll(NamedTuple):
@@ -275,6 +297,12 @@ def load(
     device: DeviceLike | None = None,
     packed: bool = False,
 ) -> _Loaded: ...
+
+# -- linalg/_factorizations
+@overload
+def svd(x: TensorLike, /, full_matrices: bool = True, *, compute_uv: Literal[True] = True) -> SVDResult: ...
+@overload
+def svd(x: TensorLike, /, full_matrices: bool = True, *, compute_uv: Literal[False]) -> Tensor: ...
 
 # -- random/_generator
 class _State(TypedDict):

@@ -18,15 +18,9 @@ _REMEDIES = {
     "median.dim": "; PyTorch's median is quantile(x, 0.5, axis=axis, method='lower')",
     "pad.value": "; write constant_values=",
     "sort.dim": "; PyTorch's sort returns indices too, call sort(x, axis=axis) and argsort(x, axis=axis)",
-    "svd.compute_uv": "; call svdvals(x) for the values alone",
 }
-_NAMESPACES = (
-    "fft",
-    "linalg",
-    "open_file",
-    "to",
-    "__setitem__",
-)  # and methods, that messages of inner functions begin with
+# Names beside public ones that messages of inner functions begin with: namespaces, classes and methods.
+_NAMESPACES = ("Generator", "choice", "fft", "integers", "linalg", "open_file", "permutation", "to", "__setitem__")
 
 
 def explain(file, error):

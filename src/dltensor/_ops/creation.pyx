@@ -2,7 +2,7 @@
 """Tensors from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
-from libc.math cimport INFINITY, ceil, copysign, frexp, isfinite, nextafter
+from libc.math cimport INFINITY, NAN, ceil, copysign, frexp, isfinite, nextafter
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -283,7 +283,8 @@ cdef object _number(object value, str name, str func, bint real=False):
     except TypeError:
         plain = None
     if plain is None or (real and isinstance(plain, complex)):
-        raise TypeError(f"{func}: {name} must be a {'real ' if real else ''}number, got {quoted(value)}")
+        remedy = "; text is no element, use NumPy" if isinstance(value, str) else ""
+        raise TypeError(f"{func}: {name} must be a {'real ' if real else ''}number, got {quoted(value)}{remedy}")
     return plain
 
 
@@ -589,7 +590,7 @@ cdef double _quotient(object above, object below, bint nearest) except? -1:
     return result
 
 
-def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
+def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True, retstep=False):
     """Return `num` evenly spaced numbers from `start` to `stop`.
 
     Parameters
@@ -603,11 +604,13 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         element is the exact value, rounded once; integers are rounded down.
     endpoint : bool, default True
         Whether `stop` is the last element.
+    retstep : bool, default False
+        Whether to return the difference of neighbours, too.
 
     Returns
     -------
-    Tensor
-        Of shape ``(num,)``.
+    Tensor or tuple of Tensor and float
+        Of shape ``(num,)``; the difference is NaN where there are no neighbours.
 
     Raises
     ------
@@ -628,6 +631,10 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     [0.0, 0.25, 0.5, 0.75]
     """
     num, endpoint = integer_of(num, "num", "linspace"), bool(endpoint)
+    if retstep:
+        result = linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+        start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
+        return result, (stop - start) / (num - endpoint) if num > endpoint else NAN
     if num < 0:
         raise ValueError(f"linspace: num must be at least 0, got {num}")
     start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")

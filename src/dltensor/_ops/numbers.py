@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element-wise functions of NumPy and PyTorch beyond the array API, composed of others. No loops here."""
 
-from math import log
+from math import log, pi
 
 from .._core.convert import asarray, asarrays
 from . import elementwise as ops
@@ -32,13 +32,15 @@ def real_of(x, func):
     return x
 
 
-def angle(x, /):
+def angle(x, /, deg=False):
     """Return the angles of complex numbers, from -pi to pi; of negative real numbers pi.
 
     Parameters
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    deg : bool, default False
+        Whether angles are in degrees, not radians.
 
     Returns
     -------
@@ -56,9 +58,9 @@ def angle(x, /):
     Tensor([1.5707964, 0.       ], shape=(2,), device=cpu, dtype=float32)
     """
     x = floats_of(x, "angle")
-    if not isdtype(x.dtype, "complex floating"):
-        return ops.atan2(0.0, x)
-    return ops.atan2(ops.imag(x), ops.real(x))
+    is_complex = isdtype(x.dtype, "complex floating")
+    angles = ops.atan2(ops.imag(x), ops.real(x)) if is_complex else ops.atan2(0.0, x)
+    return ops.multiply(angles, 180 / pi) if deg else angles
 
 
 def heaviside(x1, x2, /):

@@ -110,18 +110,22 @@ def _two_sets(x1, x2):
     return unique(x1), unique(x2)
 
 
-def intersect1d(x1, x2, /):
+def intersect1d(x1, x2, /, assume_unique=False, *, return_indices=False):
     """Return the distinct elements that are in both of two sets, in ascending order.
 
     Parameters
     ----------
     x1, x2 : array_like
         Tensors of any shape, or objects that support DLPack, of bool, integer or float dtype.
+    assume_unique : bool, default False
+        Accepted and not needed: elements may occur several times.
+    return_indices : bool, default False
+        Return the positions of the first occurrences in `x1` and in `x2`, too.
 
     Returns
     -------
-    Tensor
-        Of the promoted dtype, of one dimension.
+    Tensor or tuple of Tensor
+        Of the promoted dtype, of one dimension; a tuple of it and of two tensors of int64.
 
     Raises
     ------
@@ -133,8 +137,10 @@ def intersect1d(x1, x2, /):
     >>> dl.intersect1d([3, 1, 2], [2, 3, 5]).tolist()
     [2, 3]
     """
-    first, second = _two_sets(x1, x2)
-    return astype(first[isin(first, second)], result_type(first, second), copy=False)
+    (first, at1), (second, at2) = (unique(x, return_index=True) for x in (x1, x2))
+    both = isin(first, second)
+    values = astype(first[both], result_type(first, second), copy=False)
+    return (values, at1[both], at2[isin(second, first)]) if return_indices else values
 
 
 def union1d(x1, x2, /):

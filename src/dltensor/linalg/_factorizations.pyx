@@ -805,7 +805,7 @@ cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     return tuple([None if t is None else t.astype(dtype) for t in (left, values, right)])
 
 
-def svd(x, /, full_matrices=True):
+def svd(x, /, full_matrices=True, *, compute_uv=True):
     """Compute the singular value decomposition: ``x = U @ diag(S) @ Vh``.
 
     Parameters
@@ -813,6 +813,8 @@ def svd(x, /, full_matrices=True):
     {qr: x}
     full_matrices : bool, default True
         Whether U has m columns and Vh n rows, and not k = min(m, n) both.
+    compute_uv : bool, default True
+        False returns S alone, as `svdvals`.
 
     Returns
     -------
@@ -839,6 +841,8 @@ def svd(x, /, full_matrices=True):
     >>> dl.linalg.svd(dl.asarray([[0.0, 2.0], [1.0, 0.0]])).S
     Tensor([2., 1.], shape=(2,), device=cpu, dtype=float32)
     """
+    if not compute_uv:
+        return _delivered(_svd(x, False, False, True, "svd")[1], None, None, "svd")
     return SVDResult(*_svd(x, True, bool(full_matrices), True, "svd"))
 
 
