@@ -540,13 +540,20 @@ def savez(file, *tensors, **named):
     >>> dl.savez(path, dl.arange(2), x=dl.ones(1)); sorted(dl.load(path + ".npz"))
     ['arr_0', 'x']
     """
+    save_archive(file, tensors, named)
+
+
+def save_archive(file, tensors, named, is_compressed=False):
+    """Save tensors to an .npz file, as `savez`."""
+    from ._writing import save_as
+
     places = {f"arr_{place}": tensor for place, tensor in enumerate(tensors)}
     if places.keys() & named.keys():
         raise ValueError(f"savez: {', '.join(sorted(places.keys() & named.keys()))} is the name of two tensors")
     if isinstance(file, (str, os.PathLike)):
         path = os.fsdecode(file)
         file = path if path.endswith(".npz") else f"{path}.npz"
-    save(file, places | named, format="npz")
+    save_as(file, places | named, "npz", None, False, is_compressed)
 
 
 def memmap(path, shape, dtype, *, mode="r", offset=0):

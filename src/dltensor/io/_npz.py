@@ -204,6 +204,15 @@ class _Place(NamedTuple):
     size: int
 
 
+def compressed_archive(members):
+    """Return the bytes of an archive whose members are compressed; each is a name, a header and bytes of elements."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, *parts in members:  # with the same time always
+            archive.writestr(zipfile.ZipInfo(name + _SUFFIX), b"".join(parts), zipfile.ZIP_DEFLATED)
+    return written.getbuffer()
+
+
 def archive_parts(members):
     """Return the size of an archive, and its bytes as parts that follow one another. Members are not compressed.
 

@@ -26,8 +26,8 @@ _LONGEST_NAME = 65_000  # bytes, of a member of an archive
 _SMALL = 1 << 16  # bytes; smaller parts are written together
 
 
-def save_as(file, tensors, form, metadata, fsync):
-    """Save tensors; arguments as for `save`."""
+def save_as(file, tensors, form, metadata, fsync, is_compressed=False):
+    """Save tensors; arguments as for `save`. `is_compressed` is about .npz files alone."""
     is_path = isinstance(file, str | bytes | os.PathLike) or not callable(getattr(file, "write", None))
     if is_path:
         expected = "file must be a path or a binary file object"
@@ -41,14 +41,14 @@ def save_as(file, tensors, form, metadata, fsync):
         if isinstance(file, io.TextIOBase):
             raise TypeError(f"{prefix}: the file is open for text; open it with mode 'wb'")
     form = _format_of(name, form, prefix)
-    total, parts = _parts_of(form, tensors, metadata, prefix)
+    total, parts = _parts_of(form, tensors, metadata, prefix, is_compressed)
     target = Replacement(path, total, "save", fsync) if is_path else _Stream(file, prefix, fsync)
     with progress(prefix, total) as add, target as new:
         for part in _joined(parts):
             new.write(part, add)
 
 
-def _parts_of(form, tensors, metadata, prefix):
+def _parts_of(form, tensors, metadata, prefix, is_compressed):
     """The size of a file, and its bytes as parts that follow one another."""
     if metadata is not None and form != "safetensors":
         raise ValueError(f"{prefix}: .{form} files hold no metadata; .safetensors files do")
@@ -64,7 +64,9 @@ def _parts_of(form, tensors, metadata, prefix):
                         f"write {{'name': t}}")  # fmt: skip
     items = [(_checked_name(name, form, prefix), t) for name, t in list(tensors.items())]
     sources = {name: _on_host(t) for name, t in items}
-    return (_as_safetensors if form == "safetensors" else _as_npz)(sources, metadata, prefix)
+    if form == "safetensors":
+        return _as_safetensors(sources, metadata, prefix)
+    return _as_npz(sources, prefix, is_compressed)
 
 
 def _joined(parts):
@@ -176,9 +178,9 @@ def _as_npy(t, descr, alignment):
     return write_header(descr, shape, fortran_order, alignment), memoryview(raw_bytes(t))
 
 
-def _as_npz(sources, metadata, prefix):
+def _as_npz(sources, prefix, is_compressed):
     """The size and the parts of an .npz file."""
-    from ._npz import archive_parts, header_alignment  # loaded with the first archive
+    from ._npz import archive_parts, compressed_archive, header_alignment  # loaded with the first archive
 
     descrs, members = {}, []
     for name, t in sources.items():
@@ -186,6 +188,9 @@ def _as_npz(sources, metadata, prefix):
         if descr is None:
             descr = descrs[t.dtype] = descr_of(t.dtype, f"{prefix}: {quoted(name, 60)}")
         members.append((name, *_as_npy(t, descr, header_alignment)))
+    if is_compressed:
+        archive = compressed_archive(members)
+        return len(archive), [archive]
     return archive_parts(members)
 
 
