@@ -61,6 +61,7 @@ cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
         PyObject* where
         PyObject* initial
         PyObject* saturate
+        bint axis_is_named
     ctypedef object (*ReduceHook)(int, ReduceArguments*)
     int add_reductions(object, const char* const*, ReduceHook) except -1
     int add_reduction_methods(object, const char* const*) except -1
@@ -271,9 +272,17 @@ cdef object _index_axes(object axis, str func):
         items = sequence_of(axis, "axis", func)
         return operator.index(axis) if items is None else tuple([operator.index(one) for one in items])
     except TypeError:
-        pair = f"; write {func}imum(x1, x2) for two tensors" if type(axis) is Tensor and func in ("max", "min") else ""
         raise TypeError(f"{func}: axis must be an integer, a sequence of integers or None, got "
-                        f"{type(axis).__qualname__}{pair}") from None
+                        f"{type(axis).__qualname__}") from None
+
+
+cdef bint _is_pair(int reduction, ReduceArguments* arguments) except -1:
+    """Test for PyTorch's max(x, y) and min(x, y): no tensor but a single integer is an axis."""
+    if reduction != reduction_max and reduction != reduction_min or arguments.axis == NULL or arguments.axis_is_named:
+        return False
+    other = <object>arguments.axis
+    return (type(other) is Tensor and (other.ndim > 0 or other.dtype.kind not in "iu") and
+            arguments.keepdims == NULL and not _is_given(arguments.where) and not _is_given(arguments.initial))
 
 
 cdef double _read_correction(object correction, str func) except? -1:
@@ -297,6 +306,10 @@ cdef object _general(int reduction, ReduceArguments* arguments):
     cdef uint64_t axes
     cdef int count = 1, type, to, ndim, dtype = -1, narrow
     cdef bint keepdims = arguments.keepdims != NULL and bool(<object>arguments.keepdims)
+    if _is_pair(reduction, arguments):
+        from . import elementwise
+        return getattr(elementwise, func + "imum")(<object>arguments.x, <object>arguments.axis,
+                                                   out=<object>arguments.out if arguments.out != NULL else None)
     axis = _index_axes(<object>arguments.axis, func) if arguments.axis != NULL else None
     options.saturate = arguments.saturate != NULL and bool(<object>arguments.saturate)
     options.keep = False

@@ -13,6 +13,7 @@ namespace dlt {
 // Arguments of every reduction, null where they are not parsed.
 struct ReduceArguments {
   PyObject *x, *axis, *keepdims, *out, *dtype, *correction, *where, *initial, *saturate;
+  bool axis_is_named;  // by a keyword
 };
 using ReduceHook = PyObject* (*)(int reduction, ReduceArguments* arguments);
 inline ReduceHook reduce_hook = nullptr;
@@ -70,6 +71,7 @@ inline PyObject* call_with_keywords(int reduction, ReduceArguments& parsed, PyOb
                           keyword, row.name);
     if (parsed.*(found->place)) return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", row.name, found->name);
     parsed.*(found->place) = values[k];
+    parsed.axis_is_named |= found->place == &ReduceArguments::axis;
     as_in_torch |= std::strcmp(found->name, "dim") == 0 || std::strcmp(found->name, "keepdim") == 0;
   }
   if (const char* const remedy = as_in_torch ? unlike_torch(reduction, parsed.correction) : nullptr)
