@@ -19,9 +19,24 @@ def interface_alone(t):
     return type("Fake", (), {"__array_interface__": t.__array_interface__, "owner": t})()
 
 
-def test_the_class_cannot_be_called_without_memory():
-    with pytest.raises(TypeError, match=r"Tensor: the class cannot be called; use asarray\(\)"):
-        dl.Tensor()
+def test_the_class_takes_data_or_extents_as_torchs():
+    assert (dl.Tensor([3]).tolist(), dl.Tensor([3]).dtype, dl.Tensor().shape) == ([3.0], dl.float32, (0,))
+    assert dl.Tensor(2, 3).shape == (2, 3)
+    x = dl.zeros(2)
+    x.data[0] = 1.0
+    assert dl.Tensor(x).data_ptr != x.data_ptr
+    for t in (x, dl.zeros(0), dl.asarray(1)):
+        with pytest.raises(TypeError, match=r"^Tensor: __init__ cannot be called for a tensor; use asarray\(\)"):
+            t.__init__([3.0])
+    assert x.tolist() == [1.0, 0.0]
+    for arguments in (("a",), (2, [1.0]), (None,)):
+        with pytest.raises(TypeError, match=r"^Tensor: "):
+            dl.Tensor(*arguments)
+    with pytest.raises(ValueError, match="at least 0"):
+        dl.Tensor(-1)
+
+
+def test_no_tensor_without_memory_can_be_made():
     for make in (dl.Tensor.__new__, object.__new__):
         with pytest.raises(TypeError, match="not safe"):
             make(dl.Tensor)

@@ -27,3 +27,8 @@ class Truth(int):
 
     def __reduce__(self) -> tuple[type[bool], tuple[int]]:
         return bool, (int(self),)
+
+
+def call_ufunc_with_ints(self, ufunc, method, *inputs, **options):
+    """Call a ufunc with plain integers: with classes derived from int NumPy promotes as with arrays of int64."""
+    return getattr(ufunc, method)(*[int(x) if type(x) is type(self) else x for x in inputs], **options)

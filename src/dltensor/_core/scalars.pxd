@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
 from .native cimport BOOLEAN, REAL, SIGNED, UNSIGNED, Kind, Scalar, type_table
 from .types cimport DLDataType, DLTensor
+
+cdef extern from "_core/element_count.h" namespace "dlt":
+    bint is_int(object) noexcept
 
 cdef class RecordedNumber:
     cdef object value
@@ -36,7 +39,7 @@ cdef inline bint store_exact(object x, int type, void* element) noexcept:
     cdef double number
     if PyFloat_CheckExact(x):
         number = PyFloat_AS_DOUBLE(x)
-    elif PyLong_CheckExact(x):
+    elif is_int(x):
         value = PyLong_AsLongLongAndOverflow(x, &overflow)
         if overflow != 0:
             return False
@@ -52,7 +55,7 @@ cdef inline bint store_exact(object x, int type, void* element) noexcept:
         if bytes == 8:
             (<double*>element)[0] = number
         return bytes == 8
-    if not PyLong_CheckExact(x):
+    if not is_int(x):
         return False
     if kind == SIGNED and bytes < 8 and value != value << (64 - 8 * bytes) >> (64 - 8 * bytes):
         return False

@@ -104,7 +104,7 @@ cdef int tag_number(object x, Scalar* out) except -1:
     elif PyBool_Check(x):
         out.kind = BOOLEAN
         out.u = x
-    elif PyLong_CheckExact(x):
+    elif is_int(x):
         out.kind = SIGNED
         out.i = PyLong_AsLongLongAndOverflow(x, &overflow)
         if overflow > 0 and x < 1 << 64:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes and strides that users ask for: read, completed, permuted, reinterpreted. Tensors over them: tensor.pyx."""
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
 from .indexing cimport axis_of, sequence_of
 from .native cimport MAX_DIMS, count_elements, is_contiguous, numel
-from .scalars cimport shown
+from .scalars cimport is_int, shown
 from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 
 from .foreign_text import quoted
@@ -31,14 +31,14 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) ex
     cdef Py_ssize_t i
     if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= MAX_DIMS:
         for n in range(<int>PyTuple_GET_SIZE(shape)):
-            if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(shape, n)):
+            if not is_int(<object>PyTuple_GET_ITEM(shape, n)):
                 break
             out[n] = PyLong_AsLongLongAndOverflow(<object>PyTuple_GET_ITEM(shape, n), &overflow)
             if overflow != 0:
                 break
         else:
             return <int>PyTuple_GET_SIZE(shape)
-    elif PyLong_CheckExact(shape):
+    elif is_int(shape):
         out[0] = PyLong_AsLongLongAndOverflow(shape, &overflow)
         if overflow == 0:
             return 1

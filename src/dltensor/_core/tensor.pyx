@@ -19,7 +19,7 @@ from .allocation cimport (allocate_host, byte_count, check_writable, clear_bytes
                           is_packed, owned_bytes, packed_offset, set_layout, share_memory)
 from .dlpack cimport (CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, check_cuda_stream, check_stream_type, entry_of,
                       export_capsule, export_legacy_capsule, read_version)
-from .indexing cimport Place, checked_index, locate, stepped
+from .indexing cimport Place, axis_of, checked_index, locate, stepped
 from .buffers cimport fill_buffer, free_buffer
 from .interop.numpy cimport make_numpy
 from .native cimport (MAX_DIMS, TRAILING, Block, broadcast_strides, contiguous_strides, find_type,
@@ -28,7 +28,7 @@ from .op_numbers cimport (op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_
                           op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater,
                           op_greater_equal, op_less, op_less_equal, op_multiply, op_negative, op_not_equal, op_positive,
                           op_pow, op_remainder, op_subtract)
-from .scalars cimport RecordedNumber, load_python, nested, store_element
+from .scalars cimport RecordedNumber, is_int, load_python, nested, store_element
 from .shapes cimport (as_tuple, complete_shape, is_contiguous_in, joined_shape, one_or_many, permute, read_shape,
                       reinterpret, reverse, shape_of, squeeze, strides_of, take_dims, takes_fortran)
 from .signals cimport check_signals
@@ -38,6 +38,9 @@ from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBY
                      dtype_unless_device, flags_with_layout, is_handle, is_host, kDLComplex, kDLCPU, kDLCUDA,
                      kDLCUDAManaged, kDLExtDev, known_dtype, read_copy_flag, read_device, read_dtype)
 
+import sys
+
+from .callable_numbers import Address, call_ufunc_with_ints
 from .foreign_text import quoted
 from .types import DeviceError
 
@@ -73,12 +76,16 @@ cdef extern from *:
     int forget_new(PyTypeObject*) except -1
     bint can_repeat(object) noexcept
 
+cdef extern from "_core/element_count.h" namespace "dlt":
+    object new_element_count(int, const int64_t*)
+    PyTypeObject* ready_element_count(dict) except NULL
+
 
 # -- operators and NumPy's ufuncs, which call functions of _ops -------------------------------------------------------
 
 cdef inline bint is_operand(object x) except -1:
     """Test whether a function would take `x`: an operator must leave everything else to the other side."""
-    return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or _is_foreign_operand(x)
+    return type(x) is Tensor or PyFloat_CheckExact(x) or is_int(x) or _is_foreign_operand(x)
 
 
 cdef bint _is_foreign_operand(object x) except -1:
@@ -170,7 +177,7 @@ def set_ufuncs(dict rows, ndarray):
 
 cdef inline bint _is_plain_operand(object x) noexcept:
     """Test whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
-    return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or <PyObject*>Py_TYPE(x) == _ndarray.get()
+    return type(x) is Tensor or PyFloat_CheckExact(x) or is_int(x) or <PyObject*>Py_TYPE(x) == _ndarray.get()
 
 
 cdef inline object call_ufunc(object ufunc, str method, tuple inputs, dict kwargs):
@@ -351,9 +358,15 @@ cdef Tensor view_of(Tensor source, const Place* place):
 
 
 cdef Tensor same_view(Tensor source):
+    return share_view(Tensor.__new__(Tensor), source)
+
+
+cdef Tensor share_view(Tensor t, Tensor source):
+    """Let a tensor without memory show that of another."""
     cdef int i
     cdef int ndim = source.impl.dl.ndim
-    cdef Tensor t = new_tensor(ndim)
+    if not t.impl.reserve_dims(ndim):
+        raise MemoryError(f"allocation failed for {ndim} dimensions")
     t.is_view = True
     share_memory(&t.impl, &source.impl, 0)
     for i in range(2 * ndim):
@@ -625,16 +638,21 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
 @cython.freelist(64)
 @cython.c_api_binop_methods(True)
 cdef class Tensor:
-    """A strided view of memory, on any device and of any element type, that supports DLPack.
+    """Tensor(*data)\n--\n\nA strided view of memory, on any device and of any element type, that supports DLPack.
 
-    Tensors are made by `from_dlpack`, `asarray`, `wrap`, `empty` and other functions; the class cannot be called.
-    Shape, strides, dtype and device of a tensor do not change: reshaping, slicing and transposing return new tensors
-    that share memory.
+    Tensors are made by `from_dlpack`, `asarray`, `wrap`, `empty` and other functions. Shape, strides, dtype and device
+    of a tensor do not change: reshaping, slicing and transposing return new tensors that share memory.
+
+    Parameters
+    ----------
+    *data : array_like, nested sequence of numbers, or ints
+        As PyTorch's class takes it: elements that are converted to float32, or extents of a tensor whose elements are
+        not set. `asarray` keeps dtypes, and shares memory.
 
     Raises
     ------
     TypeError
-        The class is called.
+        `data` is neither.
 
     {See Also: asarray, from_dlpack}
 
@@ -651,9 +669,17 @@ cdef class Tensor:
     __hash__ = None
     # Above ndarray's 0.0: Dask computes blocks of both types by the functions of the one with the higher number.
     __array_priority__ = 100.0
+    requires_grad = False
 
-    def __init__(self, *args, **kwargs):
-        raise TypeError("Tensor: the class cannot be called; use asarray(), from_dlpack(), wrap() or empty()")
+    def __init__(self, *data):
+        if self.impl.block != NULL:
+            raise TypeError("Tensor: __init__ cannot be called for a tensor; use asarray() for another one")
+        try:
+            share_view(self, sys.modules["dltensor"].FloatTensor(*data))
+        except Exception as error:
+            from .call_errors import rename
+            rename(error, "Tensor")
+            raise
 
     # attributes
 
@@ -715,16 +741,31 @@ cdef class Tensor:
         return device_of(self.impl.dl.device)
 
     @property
-    def size(self) -> int:
+    def size(self) -> ElementCount:
         """Number of elements.
+
+        An integer that may be called, as PyTorch's ``size()``: it returns the shape, or the extent of a dimension.
 
         Examples
         --------
-        >>> dl.zeros((2, 3)).size
-        6
+        >>> t = dl.zeros((2, 3))
+        >>> t.size, t.size(), t.size(-1)
+        (6, (2, 3), 3)
         """
         _note_shape(self)
-        return numel(self.impl.dl.ndim, self.impl.dl.shape)
+        return new_element_count(self.impl.dl.ndim, self.impl.dl.shape)
+
+    @property
+    def data(self) -> Tensor:
+        """The tensor itself, as there are no gradients to leave out.
+
+        Examples
+        --------
+        >>> t = dl.zeros(2)
+        >>> t.data is t
+        True
+        """
+        return self
 
     @property
     def itemsize(self) -> int:
@@ -1338,7 +1379,8 @@ cdef class Tensor:
         ----------
         *axes : int, sequence of int or None
             For each dimension of the result, the dimension of this tensor that it is. Without arguments the order is
-            reversed.
+            reversed. Two integers of a tensor of three dimensions or more are those that are swapped, as in PyTorch; of
+            two dimensions they are their order, as in NumPy.
 
         {manipulation.permute_dims: Returns, Raises}
 
@@ -1355,17 +1397,16 @@ cdef class Tensor:
         --------
         >>> dl.asarray([[1, 2, 3], [4, 5, 6]]).transpose().tolist()
         [[1, 4], [2, 5], [3, 6]]
-        >>> dl.zeros((2, 3, 4)).transpose(1, 0, 2).shape
-        (3, 2, 4)
+        >>> dl.zeros((2, 3, 4)).transpose(1, 0, 2).shape, dl.zeros((2, 3, 4)).transpose(1, 2).shape
+        ((3, 2, 4), (2, 4, 3))
         """
         cdef int ndim = self.impl.dl.ndim
         if len(axes) == 0 or len(axes) == 1 and axes[0] is None:
             return _transposed(self)
-        order = one_or_many(axes, "transpose")
-        if len(order) == 2 and ndim > 2:
-            raise ValueError(f"transpose: expected all {ndim} dimensions in their new order, as in NumPy, got {order}; "
-                             f"to swap two, as torch does, write swapaxes{order}")
-        return permuted(self, order, "transpose")
+        if len(axes) == 2 and ndim > 2:
+            first, second = axis_of(axes[0], ndim, "transpose"), axis_of(axes[1], ndim, "transpose")
+            axes = tuple([second if d == first else first if d == second else d for d in range(ndim)])
+        return permuted(self, one_or_many(axes, "transpose"), "transpose")
 
     def permute(self, *dims):
         """Return a view with the dimensions in another order.
@@ -1999,3 +2040,5 @@ cdef class _Rows:
 (<PyTypeObject*>Tensor).tp_name = "dltensor.Tensor"
 # Without this entry object.__new__ is called and refuses, so that no Tensor without memory can be made.
 forget_new(<PyTypeObject*>Tensor)
+
+ElementCount = <object>ready_element_count({"__reduce__": Address.__reduce__, "__array_ufunc__": call_ufunc_with_ints})

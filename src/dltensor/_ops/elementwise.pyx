@@ -4,7 +4,7 @@ import sys
 
 from cpython.object cimport PyObject
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -23,7 +23,7 @@ from .arguments cimport (SAME_DTYPE, SAME_KIND, Operand, as_engine_operand, chec
                          read_number, read_operands, read_tensor, store_number)
 from .engine cimport (ElementCall, Engine, EngineOperand, EngineTable, LaunchContext, PyThreadState, Run, engine_at,
                       engine_of, finish, loaded_engine, release_gil, set_launch)
-from .._core.scalars cimport RecordedNumber, integer_range, shown, store_exact
+from .._core.scalars cimport RecordedNumber, integer_range, is_int, shown, store_exact
 from .._core.default_dtype cimport default_real
 from .._core.allocation cimport check_writable
 from .._core.tensor cimport Tensor, new_empty, new_tensor, operations

@@ -156,7 +156,7 @@ cdef bint _is_in_float(object x, int type) noexcept:
 
 
 cdef inline bint _is_number(object x) noexcept:
-    return PyFloat_CheckExact(x) or PyLong_CheckExact(x)
+    return PyFloat_CheckExact(x) or is_int(x)
 
 
 cdef inline object _own(int op, PyObject** arguments, int count, object out):
@@ -238,8 +238,7 @@ cdef object _launch(int op, PyObject** arguments, int count, object out):
             if comparison_of(op) >= 0 and row == type_float64:
                 return None
             # The other floats and complex numbers take what promotion would leave to them.
-            if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
-                                           PyLong_CheckExact(<object>arguments[i])):
+            if kind_order(row) < 2 or not _is_number(<object>arguments[i]):
                 return None
             _store_operand(op, i, <object>arguments[i], &number, row)
             memcpy(elements[i], number.element, type_table[row].bytes)
