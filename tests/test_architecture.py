@@ -436,7 +436,9 @@ CALLABLES = [
     for module in RAISES_NOTHING
     for owner in [getattr(dl, module) if module else dl]
     for name in owner.__all__
-    if callable(getattr(owner, name)) and name not in ALIASES  # whose docstrings refer to what they call
+    if callable(getattr(owner, name))
+    and name not in ALIASES  # whose docstrings refer to what they call
+    and getattr(owner, name) is not tuple
 ]
 
 

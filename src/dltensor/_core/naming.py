@@ -13,9 +13,10 @@ _RENAMINGS = (
     ("dim", "axis"), ("dims", "axis"), ("dim", "axes"), ("dims", "axes"), ("shifts", "shift"), ("keepdim", "keepdims"),
     ("ddof", "correction"), ("unbiased", "correction"), ("diagonal", "k=0"),
 )  # fmt: skip
-# Functions that return something else with `dim`: PyTorch's median is the lower one, and both return indices, too.
-# Functions whose shape may come as extents one by one.
+# Functions whose shape may come as extents one by one, and others that take what PyTorch's take and changes nothing.
 _SHAPED = ("empty", "ones", "zeros")
+_MAKING = ("arange", "empty_like", "eye", "full", "full_like", "linspace", "ones_like", "zeros_like", *_SHAPED)
+# Functions that return something else with `dim`: PyTorch's median is the lower one, and both return indices, too.
 _UNLIKE_TORCH = ("median", "nanmedian", "sort")
 # Types of default values that Python can read in the text of a signature.
 _PLAIN = frozenset((type(None), bool, int, float, str))
@@ -69,11 +70,11 @@ def set_module(namespace):
         if type(thing) is DType or (type(thing) is BuiltinFunctionType and thing.__module__ == module):
             continue
         if (type(thing) is FunctionType and not thing.__annotations__ and has_plain_defaults(thing)) or (
-            _is_cythons(thing) and name not in _UNLIKE_TORCH and (name in _SHAPED or can_be_renamed(thing))
+            _is_cythons(thing) and name not in _UNLIKE_TORCH and (name in _MAKING or can_be_renamed(thing))
         ):
             thing = namespace[name] = builtin_of(thing)
         # Extension types have the module in their name; what the package itself shows keeps its name elsewhere.
-        if callable(thing) and thing.__module__ not in (module, "dltensor"):
+        if callable(thing) and thing.__module__ not in (module, "dltensor", "builtins"):
             thing.__module__ = module
 
 

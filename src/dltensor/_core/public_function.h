@@ -5,6 +5,8 @@
 #pragma once
 #include <Python.h>
 
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "immortal.h"
@@ -95,6 +97,41 @@ inline PyObject* renamed_keywords(const PublicFunction* here, PyObject* keywords
   return renamed;
 }
 
+// Test for an argument that PyTorch's functions have and that changes nothing here.
+inline bool changes_nothing(PyObject* keyword, PyObject* value) {
+  const auto is = [](PyObject* text, const char* other) { return PyUnicode_CompareWithASCIIString(text, other) == 0; };
+  if (is(keyword, "requires_grad") || is(keyword, "pin_memory")) return value == Py_False;
+  return is(keyword, "memory_format") && PyUnicode_Check(value) &&
+         (is(value, "preserve_format") || is(value, "contiguous_format"));
+}
+
+// Calls a function that makes tensors, by its signature, and that has refused its keywords, again without those that change
+// nothing. Null with the error as it was where there is none.
+template <class Call>
+[[gnu::noinline]] PyObject* retry_without_options(const char* text, PyObject* const* arguments, Py_ssize_t count,
+                                                  PyObject* keywords, Call call) {
+  constexpr Py_ssize_t most = 24;
+  const std::string_view signature(text, std::strcspn(text, "\n"));
+  const Py_ssize_t named = PyTuple_GET_SIZE(keywords);
+  const bool is_for_devices = signature.find("device=") != signature.npos;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) || !is_for_devices || count + named > most) return nullptr;
+  PyObject *all[most], *names[most];
+  Py_ssize_t left = 0;
+  for (Py_ssize_t i = 0; i < count; i++) all[i] = arguments[i];
+  for (Py_ssize_t k = 0; k < named; k++) {
+    if (changes_nothing(PyTuple_GET_ITEM(keywords, k), arguments[count + k])) continue;
+    names[left] = PyTuple_GET_ITEM(keywords, k);
+    all[count + left++] = arguments[count + k];
+  }
+  PyObject* const kept = left < named ? PyTuple_New(left) : nullptr;
+  if (!kept) return nullptr;
+  for (Py_ssize_t k = 0; k < left; k++) PyTuple_SET_ITEM(kept, k, Py_NewRef(names[k]));
+  PyErr_Clear();
+  PyObject* const result = call(all, count, kept);
+  Py_DECREF(kept);
+  return result;
+}
+
 // Test whether a text begins with a signature that has one of the parameters which others name otherwise: see naming.renamings_of.
 inline bool has_renamed_parameter(const char* text) {
   const char* const end = text + std::strcspn(text, "\n");
@@ -118,7 +155,10 @@ inline int compiled_count = 0;
                                                 PyObject* keywords) {
   if (__atomic_load_n(&here.renaming_count, __ATOMIC_ACQUIRE) < 0) find_renamings(&here);
   PyObject* const renamed = renamed_keywords(&here, keywords);
-  PyObject* const result = here.body(nullptr, arguments, count, renamed ? renamed : keywords);
+  PyObject* result = here.body(nullptr, arguments, count, renamed ? renamed : keywords);
+  if (!result) [[unlikely]]
+    result = retry_without_options(here.method.ml_doc, arguments, count, renamed ? renamed : keywords,
+                                   [&](auto... rest) { return here.body(nullptr, rest...); });
   Py_XDECREF(renamed);
   return result;
 }
@@ -160,10 +200,17 @@ inline Py_ssize_t count_extents(PyObject* const* arguments, Py_ssize_t count) {
 // Functions with a shape have no renamings.
 template <int slot>
 PyObject* call_shaped(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
-  if (count > 1) [[unlikely]]
-    if (const Py_ssize_t extents = count_extents(arguments, count); extents > 1)
-      return call_with_joined_extents(compiled_functions[slot], arguments, count, extents, keywords);
-  return compiled_functions[slot].body(nullptr, arguments, count, keywords);
+  CompiledFunction& here = compiled_functions[slot];
+  const auto call = [&](PyObject* const* all, Py_ssize_t positional, PyObject* names) {
+    if (positional > 1) [[unlikely]]
+      if (const Py_ssize_t extents = count_extents(all, positional); extents > 1)
+        return call_with_joined_extents(here, all, positional, extents, names);
+    return here.body(nullptr, all, positional, names);
+  };
+  PyObject* const result = call(arguments, count, keywords);
+  if (!result && keywords) [[unlikely]]
+    return retry_without_options(here.method.ml_doc, arguments, count, keywords, call);
+  return result;
 }
 
 template <int... slots>
@@ -184,7 +231,10 @@ inline PyObject* call_public_function(PublicFunction* here, PyObject* const* arg
   if (!function && !(function = load_function(here))) return nullptr;
   if (keywords && __atomic_load_n(&here->renaming_count, __ATOMIC_ACQUIRE) < 0) find_renamings(here);
   PyObject* const renamed = keywords ? renamed_keywords(here, keywords) : nullptr;
-  PyObject* const result = PyObject_Vectorcall(function, arguments, count, renamed ? renamed : keywords);
+  PyObject* result = PyObject_Vectorcall(function, arguments, count, renamed ? renamed : keywords);
+  if (!result && keywords) [[unlikely]]
+    result = retry_without_options(here->method.ml_doc, arguments, count, renamed ? renamed : keywords,
+                                   [&](auto... rest) { return PyObject_Vectorcall(function, rest...); });
   Py_XDECREF(renamed);
   if (result) [[likely]]
     return result;
