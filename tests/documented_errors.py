@@ -616,7 +616,7 @@ ROWS = [
     ("ImportError", without_fft, "fft.backend"),
     ("ValueError", lambda f: selected("DLTENSOR_FFT", without_fft, f), "fft.backend"),
     # random
-    ("TypeError", lambda f: f(object()), "random.Generator"),
+    ("TypeError", lambda f: f(object()), "random.Generator random.seed"),
     ("ValueError", lambda f: f(1, stream=-1), "random.Generator"),
     ("TypeError", lambda f: f(RNG, 1.5, dtype="complex64"), "random.Generator.(exponential normal uniform)"),
     ("TypeError", lambda f: f(RNG, dtype="complex64"), "random.Generator.random"),

@@ -708,6 +708,14 @@ def test_poisson_values_of_large_means(mean):
     assert values.var() == pytest.approx(mean, rel=0.01)
 
 
+def test_a_vector_of_one_parameter_is_that_of_all_values():
+    for parameter in (dl.asarray([5.0]), np.asarray([5.0])):
+        drawn = Generator(3).laplace(parameter, 2.0, size=300)
+        assert drawn.tolist() == Generator(3).laplace(5.0, 2.0, size=300).tolist()
+        counts = Generator(3).poisson(parameter, size=(2, 3))
+        assert counts.tolist() == Generator(3).poisson(5.0, size=(2, 3)).tolist()
+
+
 def test_parameters_broadcast_and_give_what_each_gives_alone():
     means = np.array([0.5, 3.0, 9.9, 10.0, 30.0, 1e4])
     together = array(Generator(3).poisson(means[:, None], (6, 50)))
@@ -947,16 +955,14 @@ def test_default_rng_returns_a_generator():
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("normal", r"dl\.random\.Generator\(seed\)\.normal\(\.\.\.\)"),
-        ("randn", r"dl\.random\.Generator\(seed\)\.normal\(shape=shape\)"),
-        ("randint", r"\.integers\(low, high, shape\)"),
-        ("seed", r"rng = dl\.random\.Generator\(seed\)"),
+        ("spawn", r"dl\.random\.Generator\(seed\)\.spawn\(\.\.\.\)"),
+        ("manual_seed", r"dl\.manual_seed\(seed\)"),
+        ("get_state", r"dl\.random\.default_generator\.state"),
+        ("RandomState", r"dl\.random\.Generator\(seed\)"),
     ],
 )
-def test_the_module_names_the_line_for_functions_with_a_hidden_state(name, line):
-    with pytest.raises(
-        AttributeError, match=f"^dltensor.random has no {name}, since there is no hidden state; write .*{line}"
-    ):
+def test_the_module_names_the_line_for_names_that_it_lacks(name, line):
+    with pytest.raises(AttributeError, match=f"^dltensor.random has no {name}; write {line}"):
         getattr(dl.random, name)
     assert not hasattr(dl.random, name)
 

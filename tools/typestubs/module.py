@@ -27,7 +27,7 @@ HOMES = {
     "DeviceType": "._core.types", "DataTypeCode": "._core.types", "Transfer": ".cuda._backend",
     "Launch": ".cuda._launch", "CapsuleType": "typing_extensions", "NDArray": "numpy.typing",
     "_Kind": "._ops.dtypes", "TracebackType": "types", "ModuleType": "types", "PathLike": "os",
-    "AbstractContextManager": "contextlib",
+    "AbstractContextManager": "contextlib", "Generator": ".random._generator",
 }  # fmt: skip
 UNNEEDED = {  # every class has them, or only the interpreter calls them
     "__repr__", "__str__", "__reduce__", "__reduce_ex__", "__delitem__", "__dealloc__", "__releasebuffer__", "__next__",

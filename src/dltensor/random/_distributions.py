@@ -81,8 +81,9 @@ def arranged(func, values, names, domains, size, device):
             f"{'' if size is None else f' to {shape}'}"
         )
     shape = common if shape is None else shape
-    flat = [x.item() if x.ndim == 0 else reshape(broadcast_to(x, shape), (prod(shape),)).to(device) for x in tensors]
-    return shape, device, flat
+    # The engine reads a value after the other: a vector may repeat its element with a stride of 0.
+    flat = [x if x.ndim == 0 else reshape(broadcast_to(x, shape), (prod(shape),)).contiguous() for x in tensors]
+    return shape, device, [x.item() if x.ndim == 0 else x.to(device) for x in flat]
 
 
 def probabilities(pvals):

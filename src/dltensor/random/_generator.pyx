@@ -261,7 +261,7 @@ cdef class Generator:
             raise TypeError(f"Generator: seed: expected an integer, a sequence of integers or None, got "
                             f"{type(seed).__name__}; hash other objects first")
         else:
-            key, found = _hash([index(number) for number in seed])
+            key, found = _hash([integer_of(number, "an item of the seed", "Generator") for number in seed])
         self._key = key
         self._stream = found if stream is None else _limited(stream, 64, "stream")
         self._position = self._children = 0
@@ -315,14 +315,15 @@ cdef class Generator:
     def __setstate__(self, state: _State):
         self.state = state
 
-    cdef uint64_t _reserve(self, int64_t n, uint64_t words, str func) except? 0xffffffffffffffff:
-        """The position of the first of n values, which is that of a block where they take whole ones; the next call
-        begins after them."""
+    cdef uint64_t _reserve(self, int64_t n, uint64_t words, Sequence* sequence, str func) except? 0xffffffffffffffff:
+        """The position of the first of n values, which is that of a block where they take whole ones, and its sequence;
+        the next call begins after them."""
         cdef uint64_t start, used
         cdef uint64_t most = <uint64_t>1 << position_bits
         cdef uint64_t unit = words if words < 4 else 4
         cdef bint fits
         with cython.critical_section(self):
+            sequence.key, sequence.stream = self._key, self._stream
             used = self._position
             start = used + (-used & (unit - 1) if unit else 0)
             fits = start <= most and (words == 0 or <uint64_t>n <= (most - start) // words)
@@ -361,9 +362,8 @@ cdef class Generator:
         n = numel(result.impl.dl.ndim, result.impl.dl.shape)
         if kind == MULTINOMIAL:  # a value is a row
             n //= <int64_t>how.count + 1
-        how.sequence.key, how.sequence.stream = self._key, self._stream
         words = words_per_value(kind, type, how.count)
-        start = self._reserve(n, words, func)
+        start = self._reserve(n, words, &how.sequence, func)
         engine = engine_at(result.impl.dl.device, &launch, func)
         read_owned(result, &place)
         state = release_gil(launch, n * type_table[type].bytes if kind < first_sample else 64 * n)
@@ -1093,8 +1093,7 @@ cdef class Generator:
         cdef const EngineTable* engine = engine_at(result.impl.dl.device, &launch, func)
         cdef PyThreadState* state
         cdef Status status
-        how.position = self._reserve(max(0, min(count, n - 1)), 2 if n >> 32 else 1, func)
-        how.sequence.key, how.sequence.stream = self._key, self._stream
+        how.position = self._reserve(max(0, min(count, n - 1)), 2 if n >> 32 else 1, &how.sequence, func)
         how.n, how.count, how.from_end = n, count, from_end
         read_owned(result, &out)
         state = release_gil(launch, 64 * count)
@@ -1171,7 +1170,7 @@ cdef class Generator:
         n = target.impl.dl.shape[0]
         assign(target, take(target, self._order(n, n, False, _device_of(target), "shuffle"), axis=0), "shuffle")
 
-    def choice(self, x, /, shape=(), *, size=None, replace=True, p=None):
+    def choice(self, x, /, shape=(), replace=True, p=None, *, size=None):
         """Draw from integers, or from the entries of a tensor along its first axis.
 
         Parameters
@@ -1179,11 +1178,11 @@ cdef class Generator:
         {Generator.permutation: x}
         shape : int or sequence of int, default ()
             Shape of the result before the other axes of `x`.
-        {Generator.random: size}
         replace : bool, default True
             Whether an entry may be drawn several times.
         p : array_like or nested sequence of numbers, optional
             Weight of each entry, at least 0; the probability is the weight over their sum. By default all are equal.
+        {Generator.random: size}
 
         Returns
         -------
