@@ -267,7 +267,9 @@ ARGUMENTS = [
 LEFT_OUT = {
     "set_default_dtype", "set_printoptions", "set_num_threads", "set_cache_limit", "empty_cache", "default_dtype",
     "get_default_dtype", "get_blas", "set_blas",
-    "save", "savez", "load", "open_file", "memmap", "loadtxt", "genfromtxt", "savetxt", "errstate", "seterr",
+    "save", "savez", "savez_compressed", "fromfile", "load", "open_file", "memmap", "loadtxt", "genfromtxt", "savetxt",
+    "errstate", "seterr",
+    "manual_seed", "no_grad", "inference_mode", "set_grad_enabled",
     "inspect", "validate", "adapt", "help", "wrap", "cpu_features",
     "num_threads",
     "into",

@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import spellings
 
 ROWS = list(rows())
+# Rows of which only the form of the result is compared.
+FORMED = [row for row in ROWS if {"r", "o"} & set(row.origins)]
 
 
 def called(function, arguments, names):
@@ -31,7 +33,7 @@ def method(name, arguments, names):
 
 
 def of(letters):
-    return [pytest.param(row, id=row.name) for row in ROWS if set(letters) & set(row.origins)]
+    return [pytest.param(row, id=row.name) for row in ROWS if set(letters) & set(row.origins) and row not in FORMED]
 
 
 @pytest.mark.parametrize("row", of("n"))
@@ -47,10 +49,12 @@ def test_a_method_gives_what_numpys_gives(row):
 def in_torch():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     tensors = {name: torch.from_numpy(array) for name, array in DATA.items()}
-    return torch, tensors | {"float32": torch.float32, "float64": torch.float64, "array": np.arange(3)}
+    others = {"float32": torch.float32, "float64": torch.float64, "array": np.arange(3), "copy": torch.clone}
+    return torch, tensors | others
 
 
 @pytest.mark.peers
+@pytest.mark.filterwarnings("ignore:torch.range")
 @pytest.mark.parametrize("row", of("t"))
 def test_a_function_gives_what_torchs_gives(row):
     torch, names = in_torch()
@@ -72,10 +76,31 @@ def test_a_method_gives_what_torchs_gives(row):
     same(method(row.method, row.example, HERE), method(row.method, row.example, names))
 
 
+@pytest.mark.peers
+@pytest.mark.parametrize("row", FORMED, ids=lambda row: row.name)
+def test_a_function_gives_the_shape_and_the_kind_of_torchs(row):
+    torch, names = in_torch()
+    called_in = (getattr(dl, row.name), row.example, HERE), (getattr(torch, row.name), row.example, names)
+    ours, theirs = (called(*one) for one in called_in)
+    torch.set_grad_enabled(True)
+    shapes = [
+        [x.shape for x in (one if isinstance(one, tuple) else [one]) if hasattr(x, "shape")] for one in (ours, theirs)
+    ]
+    assert shapes[0] == shapes[1]
+    if isinstance(theirs, torch.Tensor):
+        assert np.asarray(ours.tolist()).dtype.kind == np.asarray(theirs.tolist()).dtype.kind
+
+
+def test_rows_whose_numbers_are_others_say_so():
+    found = [row.name for row in ROWS if "r" in row.origins]
+    assert all(getattr(dl, name).__doc__.rstrip().endswith("Numbers are others than there.") for name in found)
+    assert len(found) > 8
+
+
 @pytest.mark.parametrize("row", [row for row in ROWS if "NT" not in row.origins], ids=lambda row: row.name)
 def test_a_row_is_public_where_it_says(row):
     assert row.origins
-    assert set(row.origins) <= set("ntfNT"), "unknown letters"
+    assert set(row.origins) <= set("ntfNTro"), "unknown letters"
     assert not row.is_function or row.name in set(dl.__all__) & set(dir(dl))
     assert row.method is None or row.method in dir(dl.Tensor)
 

@@ -2,9 +2,15 @@
 """Spellings of NumPy and torch: methods, positional arguments, operators on bools, round() and bool()."""
 
 import collections
+import copy
+import io
+import json
 import math
 import operator as op
+import pickle
 import weakref
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,7 +81,13 @@ def test_permute_is_torchs(dims):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda t: t.transpose(0, 1), ValueError, r"transpose: expected all 3 dimensions .* got \(0, 1\); to swap two"),
+        (lambda t: t.transpose(0, 3), IndexError, r"transpose: axis 3 is out of range for 3 dimensions"),
+        (lambda t: t.transpose(0, 1.0), TypeError, r"transpose: axis must be an integer, got 1.0"),
+        (
+            lambda t: t.transpose((0, 1)),
+            ValueError,
+            r"transpose: axes \(0, 1\) must name each of the 3 dimensions once",
+        ),
         (lambda t: t.transpose(0), ValueError, r"transpose: axes \(0,\) must name each of the 3 dimensions once"),
         (lambda t: t.transpose(0, 1, 1), ValueError, r"transpose: axes \(0, 1, 1\) name a dimension of 3 twice"),
         (lambda t: t.transpose(0, 1, 3), IndexError, "transpose: axis 3 is out of range for 3 dimensions"),
@@ -111,8 +123,32 @@ def test_a_keyword_of_torch_is_refused_where_torch_returns_something_else():
         with pytest.raises(TypeError, match="PyTorch"):
             call(1, keepdim=True)
     assert t.std(1, keepdim=True, unbiased=False).shape == t.sum(1, keepdim=True).shape == (2, 1)
-    with pytest.raises(TypeError, match=r"^max: axis .* got Tensor; write maximum\(x1, x2\) for two tensors"):
-        dl.max(t, t)
+
+
+def test_max_and_min_of_two_tensors_are_torchs():
+    x, y = dl.asarray([[1.0, 5.0]]), dl.asarray([[2.0], [3.0]])
+    assert dl.max(x, y).tolist() == x.max(y).tolist() == dl.maximum(x, y).tolist() == [[2.0, 5.0], [3.0, 5.0]]
+    assert dl.min(x, dl.asarray(2.0)).tolist() == [[1.0, 2.0]]
+    out = dl.zeros((2, 2))
+    assert dl.min([1.0, 5.0], y, out=out) is out
+    assert out.tolist() == [[1.0, 2.0], [1.0, 3.0]]
+    assert dl.max(x, dl.asarray(1)).tolist() == [5.0], "one integer is an axis, as in NumPy"
+    for call in (
+        lambda: dl.max(x, axis=y),
+        lambda: dl.max(x, y, keepdims=True),
+        lambda: dl.sum(x, y),
+        lambda: dl.argmax(x, y),
+    ):
+        with pytest.raises(TypeError, match=r"axis must be an integer.* got Tensor$"):
+            call()
+
+
+def test_two_numbers_for_more_than_two_dimensions_are_swapped():
+    t = dl.asarray(CUBE)
+    same(t.transpose(1, 2), CUBE.swapaxes(1, 2))
+    same(t.transpose(-1, 0), CUBE.swapaxes(-1, 0))
+    same(t.transpose(1, 1), CUBE)
+    same(dl.asarray(CUBE[0]).transpose(0, 1), CUBE[0].transpose(0, 1))
 
 
 def test_transpose_takes_the_order_of_numpy_or_two_dimensions_of_torch():
@@ -136,7 +172,7 @@ def test_constructors_of_torch_take_data_or_extents():
     data = dl.zeros(2)
     dl.FloatTensor(data)[0] = 1
     assert data.tolist() == [0, 0]
-    with pytest.raises(TypeError, match=r"^FloatTensor: expected one sequence or extents, got 2 arguments"):
+    with pytest.raises(TypeError, match=r"^FloatTensor: expected one sequence or extents, got 2 positional arguments"):
         dl.FloatTensor([1], [2])
     assert (dl.float, dl.int, dl.ubyte, dl.uint) == (dl.float32, dl.int32, dl.uint8, dl.uint64)
     assert dl.linalg.LinAlgError is dl.LinAlgError
@@ -191,7 +227,8 @@ def test_clone_cpu_and_numel_are_torchs():
     assert not t.clone().same_memory(t)
     assert t.cpu() is t
     assert t.numel() == t.size == 24
-    assert type(t.size) is int
+    assert type(t.numel()) is int
+    assert isinstance(t.size, int)
 
 
 @pytest.mark.parametrize(
@@ -631,3 +668,256 @@ def test_a_fused_row_inside_of_a_fused_function_holds_for_every_size():
     recorded = len(calls)
     steps(dl.ones(7000))
     assert len(calls) == recorded
+
+
+# -- names that are taken since their meaning is one ------------------------------------------------------------------
+
+
+def test_the_size_is_a_number_that_may_be_called():
+    t = dl.zeros((2, 3, 4))
+    assert (t.size, t.size(), t.size(0), t.size(-1), t.size(dim=1)) == (24, (2, 3, 4), 2, 4, 3)
+    assert isinstance(t.size, int)
+    assert {24: "found"}[t.size] == "found"
+    assert (repr(t.size), f"{t.size:04d}", json.dumps(t.size), [0] * t.size) == ("24", "0024", "24", [0] * 24)
+    for same_number in (
+        copy.copy(t.size),
+        copy.deepcopy(t.size),
+        pickle.loads(pickle.dumps(t.size)),
+        t.size + 0,
+        +t.size,
+    ):
+        assert type(same_number) is int
+        assert same_number == 24
+    assert type(t.size)(7) == 7
+    assert (dl.zeros(()).size, dl.zeros(()).size()) == (1, ())
+    assert (dl.zeros((0, 3)).size, dl.zeros((0, 3)).size(), bool(dl.zeros(0).size)) == (0, (0, 3), False)
+    for refused in (lambda: int.__new__(type(t.size), 3), lambda: object.__new__(type(t.size))):
+        with pytest.raises(TypeError, match="not safe"):
+            refused()
+
+
+def test_the_size_is_an_operand_as_a_plain_integer():
+    t = dl.ones((2, 3))
+    for of_kind in ("int8", "float16", "bfloat16", "float32"):
+        x = dl.ones(2, dtype=of_kind)
+        for function in (op.mul, op.add, op.sub, op.truediv, op.floordiv, op.mod, op.pow, op.lt):
+            for ours, plain in ((function(x, t.size), function(x, 6)), (function(t.size, x), function(6, x))):
+                assert (ours.tolist(), ours.dtype) == (plain.tolist(), plain.dtype)
+    for theirs in (np.ones(2, np.float32), np.float32(2), np.ones(2, np.int8)):
+        for ours, plain in (
+            (theirs / t.size, theirs / 6),
+            (t.size * theirs, 6 * theirs),
+            (np.add(theirs, t.size), theirs + 6),
+        ):
+            assert (ours.tolist(), ours.dtype) == (plain.tolist(), plain.dtype)
+    theirs = np.ones(2, np.float32)
+    theirs /= t.size
+    assert theirs.tolist() == np.divide(np.ones(2, np.float32), 6).tolist()
+    assert dl.Tensor(t.size, 2).shape == dl.zeros((t.size, 2)).shape == t.reshape(t.size, 1).expand(6, 2).shape
+    assert dl.result_type("int8", t.size) == dl.int8
+    with pytest.raises(TypeError, match="ufunc"):
+        type(t.size).__array_ufunc__(t.size)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**15, 2**30 - 1, 2**30, 2**31, 2**60, 2**62 + 3, 2**63 - 1])
+@pytest.mark.parametrize("ndim", [1, 2, 9, 64])
+def test_sizes_of_any_number_of_digits_and_dimensions(size, ndim):
+    shape = (1,) * (ndim - 1) + (size,)
+    t = dl.as_strided(dl.zeros(1, dtype="uint8"), shape, (0,) * ndim, writeable=False)
+    count = t.size
+    assert count == size
+    assert count() == shape
+    assert (count // 7, count - 1, -count, count & 255, count % 1000) == (
+        size // 7,
+        size - 1,
+        -size,
+        size & 255,
+        size % 1000,
+    )
+    assert (hash(count), str(count), float(count)) == (hash(size), str(size), float(size))
+    kept = [dl.zeros((n, 2)).size for n in range(30)]
+    assert [one() for one in kept] == [(n, 2) for n in range(30)]
+    assert count() == shape
+
+
+@pytest.mark.parametrize(
+    ("dim", "error"),
+    [((3,), IndexError), ((-4,), IndexError), ((2**80,), IndexError), ((1.0,), TypeError), (("a",), TypeError),
+     ((0, 1), TypeError)],
+)  # fmt: skip
+def test_a_dimension_that_is_not_there_has_no_extent(dim, error):
+    with pytest.raises(error, match=r"^size(: |\(\) takes)"):
+        dl.zeros((2, 3, 4)).size(*dim)
+
+
+def test_arguments_that_change_nothing_are_taken():
+    x = dl.zeros((2, 2))
+    for make in (
+        lambda **how: dl.zeros(2, **how),
+        lambda **how: dl.ones(2, 3, device="cpu", **how),
+        lambda **how: dl.zeros_like(x, **how),
+        lambda **how: dl.empty_like(x, **how),
+        lambda **how: dl.full((2,), 1.0, **how),
+        lambda **how: dl.arange(3, **how),
+        lambda **how: dl.linspace(0, 1, 3, **how),
+        lambda **how: dl.eye(2, **how),
+        lambda **how: dl.tensor([1.0], **how),
+        lambda **how: x.new_zeros(2, 3, **how),
+        lambda **how: dl.hann_window(8, **how),
+    ):
+        shape = make().shape
+        assert make(requires_grad=False, pin_memory=False).shape == shape
+        assert make(memory_format=dl.preserve_format).shape == make(memory_format=dl.contiguous_format).shape == shape
+        for refused in (
+            {"requires_grad": True},
+            {"requires_grad": 0},
+            {"pin_memory": True},
+            {"memory_format": "other"},
+        ):
+            with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(refused))}'"):
+                make(**refused)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+            make(requires_grad=False, foo=1)
+    with pytest.raises(TypeError, match="requires_grad"):
+        dl.tile(x, 2, requires_grad=False)
+
+
+def test_contexts_without_gradients_change_nothing():
+    for context in (dl.no_grad(), dl.inference_mode(), dl.inference_mode(False), dl.set_grad_enabled(False)):
+        with context:
+            assert not dl.is_grad_enabled()
+
+    @dl.no_grad()
+    def one():
+        return 1
+
+    assert (one(), dl.no_grad(len) is len, dl.inference_mode(len) is len) == (1, True, True)
+    with pytest.raises(ValueError, match=r"^set_grad_enabled: tensors have no gradients"):
+        dl.set_grad_enabled(True)
+    t = dl.ones(2)
+    assert (t.detach() is t, t.data is t, t.requires_grad) == (True, True, False)
+
+
+def test_results_of_numpys_options():
+    samples, step = dl.linspace(0, 1, 5, retstep=True)
+    assert (samples.tolist(), step) == ([0.0, 0.25, 0.5, 0.75, 1.0], 0.25)
+    assert dl.linspace(0, 1, 4, endpoint=False, retstep=True)[1] == 0.25
+    assert math.isnan(dl.linspace(0, 1, 1, retstep=True)[1])
+    assert math.isnan(dl.linspace(0, 1, 0, endpoint=False, retstep=True)[1])
+    with pytest.raises(ValueError, match=r"^linspace: num"):
+        dl.linspace(0, 1, -1, retstep=True)
+    x, y = [3, 1, 3, 2], [2, 2, 3, 9]
+    for ours, theirs in zip(
+        dl.intersect1d(x, y, return_indices=True), np.intersect1d(x, y, return_indices=True), strict=True
+    ):
+        assert ours.tolist() == theirs.tolist()
+    assert dl.angle([1j, -1.0], deg=True).tolist() == [90.0, 180.0]
+    assert dl.angle(-1, deg=True).item() == 180.0
+    matrix = dl.asarray([[3.0, 0.0], [4.0, 5.0]])
+    assert dl.linalg.svd(matrix, compute_uv=False).tolist() == dl.linalg.svdvals(matrix).tolist()
+
+
+def test_compressed_archives_are_read_by_numpy_and_here(tmp_path):
+    zeros = dl.zeros((100, 100))
+    for place in (tmp_path / "a", str(tmp_path / "b.npz"), io.BytesIO()):
+        dl.savez_compressed(place, zeros, x=[1.5, 2.5], nothing=dl.zeros(0))
+        if isinstance(place, io.BytesIO):
+            assert len(place.getvalue()) < 2000
+            place.seek(0)
+        found = place if isinstance(place, io.BytesIO) else tmp_path / f"{Path(place).stem}.npz"
+        with np.load(found) as archive:
+            assert archive["arr_0"].shape == (100, 100)
+            assert (archive["x"].tolist(), archive["nothing"].size) == ([1.5, 2.5], 0)
+    loaded = dl.load(tmp_path / "a.npz")
+    assert (loaded["arr_0"].tolist(), loaded["x"].tolist()) == (zeros.tolist(), [1.5, 2.5])
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    with pytest.raises(ValueError, match=r"^savez_compressed: arr_0 is the name of two tensors"):
+        dl.savez_compressed(tmp_path / "c", 1, arr_0=2)
+
+
+def test_fromfile_reads_what_numpy_reads(tmp_path):
+    path = tmp_path / "raw"
+    np.arange(7, dtype=np.int16).tofile(path)
+    path.write_bytes(path.read_bytes() + b"x")
+    for how in ({}, {"count": 3}, {"count": 99}, {"offset": 2}, {"offset": 2, "count": 2}, {"count": 0}):
+        assert dl.fromfile(path, "int16", **how).tolist() == np.fromfile(path, np.int16, **how).tolist()
+        with open(path, "rb") as ours, open(path, "rb") as theirs:
+            ours.read(2), theirs.read(2)
+            assert dl.fromfile(ours, "int16", **how).tolist() == np.fromfile(theirs, np.int16, **how).tolist()
+    dl.fromfile(path, "int16")[0] = 5  # writeable
+    assert dl.fromfile(path).dtype == dl.float64
+    for wrong, error in (
+        (lambda: dl.fromfile(path, sep=" "), ValueError),
+        (lambda: dl.fromfile(1), TypeError),
+        (lambda: dl.fromfile(tmp_path / "absent"), OSError),
+        (lambda: dl.fromfile(path, "int16", offset=-3), (OSError, ValueError)),
+        (lambda: dl.fromfile(path, "int16", count=1.5), TypeError),
+        (lambda: dl.fromfile(io.StringIO("text of 8 letters")), TypeError),
+    ):
+        with pytest.raises(error):
+            wrong()
+
+
+def test_other_functions_of_numpy_give_its_values():
+    assert [dl.isscalar(x) for x in (1, 2.0, 1j, "a", b"a", True, np.float32(1), np.bool_(1), Fraction(1, 2))] == [
+        True
+    ] * 9
+    assert [dl.isscalar(x) for x in ([1], dl.asarray(1), np.asarray(1), None, ())] == [False] * 5
+    for axis, start in ((2, 0), (0, 3), (1, -1), (-1, 1), (1, 1)):
+        same(dl.rollaxis(CUBE, axis, start), np.rollaxis(CUBE, axis, start))
+    with pytest.raises(IndexError, match=r"^rollaxis: start 4 is out of range"):
+        dl.rollaxis(CUBE, 0, 4)
+    for shape in (0, 5, (2, 7), (3, 0), ()):
+        same(dl.resize(CUBE, shape), np.resize(CUBE, shape))
+    assert dl.resize(dl.zeros(0), (2,)).tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="at least 0"):
+        dl.resize(CUBE, (-1,))
+    assert dl.fabs([-1, 2]).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match=r"^fabs: not defined for complex"):
+        dl.fabs([1j])
+    assert dl.Size([2, 3]) == (2, 3)
+    assert isinstance(dl.zeros((2, 3)).size(), dl.Size)
+
+
+def test_windows_of_torch_end_before_their_last_point():
+    assert dl.hann_window(4).tolist() == pytest.approx([0.0, 0.5, 1.0, 0.5])
+    assert dl.hann_window(5, False).tolist() == dl.hanning(5).tolist()
+    assert (dl.hann_window(0).tolist(), dl.hann_window(1).tolist()) == ([], [1.0])
+    assert dl.hamming_window(3, dtype="float64").dtype == dl.float64
+    with pytest.raises(TypeError, match=r"^hamming_window: window_length must be an integer"):
+        dl.hamming_window(2.5)
+    with dl.default_dtype("float64"):
+        assert dl.hann_window(3).dtype == dl.float64
+    with pytest.raises(ValueError, match="must be at least 0"):
+        dl.hann_window(-1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: dl.max_pool2d(dl.zeros(3), 2),
+        lambda: dl.max_pool2d(dl.zeros((3, 3)), 0),
+        lambda: dl.max_pool2d(dl.zeros((3, 3)), 2, 0),
+        lambda: dl.avg_pool2d(dl.zeros((3, 3)), 2, padding=2),
+        lambda: dl.avg_pool2d(dl.zeros((3, 3)), (1, 2, 3)),
+        lambda: dl.avg_pool2d(dl.zeros((3, 3)), 4),
+    ],
+)
+def test_windows_that_do_not_fit_are_refused(call):
+    with pytest.raises(ValueError, match=r"pool2d: |sliding_window_view"):
+        call()
+
+
+def test_losses_at_the_ends_of_their_domains_are_torchs():
+    assert dl.binary_cross_entropy([0.0, 1.0], [1.0, 1.0], reduction="none").tolist() == [100.0, 0.0]
+    assert dl.kl_div([0.0, 0.0], [0.0, 1.0], reduction="none").tolist() == [0.0, 0.0]
+    assert dl.smooth_l1_loss([3.0], [1.0], beta=0.0).item() == dl.l1_loss([3.0], [1.0]).item() == 2.0
+    assert dl.nll_loss([[-1.0, -3.0], [-2.0, -4.0]], [1, -100]).item() == 3.0
+    with pytest.raises(ValueError, match=r"^binary_cross_entropy: expected probabilities"):
+        dl.binary_cross_entropy([1.5], [1.0])
+    with pytest.raises(ValueError, match=r"^nll_loss: target must have the shape \(2,\), got \(1,\)"):
+        dl.nll_loss([[-1.0, -3.0], [-2.0, -4.0]], [1])
+    for loss in (dl.l1_loss, dl.smooth_l1_loss, dl.kl_div, dl.binary_cross_entropy, dl.nll_loss):
+        target = [0, 0] if loss is dl.nll_loss else [[0.5, 0.5], [0.5, 0.5]]
+        with pytest.raises(ValueError, match=f"^{loss.__name__}: reduction must be 'mean', 'sum' or 'none'"):
+            loss([[0.5, 0.5], [0.5, 0.5]], target, reduction="all")

@@ -119,8 +119,12 @@ ARGUMENTS = [
     lambda x: (x, slice(None, None, -1)),
 ]
 KEYWORDS = [{}, {"axis": 0}, {"axis": -1}, {"k": 1}]
-# Results of uninitialised memory, addresses, bytes of a buffer, and findings about strides.
-OTHERWISE = {"empty", "empty_like", "Tensor.new_empty", "frombuffer", "wrap", "validate"}
+# Results of uninitialised memory, random numbers, addresses, bytes of a buffer, and findings about strides.
+OTHERWISE = {
+    "empty", "empty_like", "Tensor.new_empty", "frombuffer", "wrap", "validate", "rand", "randn", "rand_like",
+    "randn_like", "randint", "randperm", "normal", "bernoulli", "Tensor.bernoulli", "multinomial",
+    "Tensor.multinomial", "dropout", "fromfile",
+}  # fmt: skip
 
 
 def functions():

@@ -30,6 +30,8 @@ LIBRARIES = {
     "f": "PyTorch: ``torch.nn.functional.{}``.",
     "N": "NumPy: ``ndarray.{}``.",
     "T": "PyTorch: ``Tensor.{}``.",
+    "r": "Numbers are others than there.",
+    "o": "",
 }
 # Types of parameters in the stub, by name. All others are operands.
 TYPES = {
@@ -51,11 +53,20 @@ TYPES = {
     "iterable": "Iterable[Any]",
     "kwargs": "Any",
     "split_size": "SupportsIndex | Sequence[SupportsIndex]",
+    **dict.fromkeys(("seed", "low", "num_samples", "window_length", "ignore_index", "start"), "SupportsIndex"),
+    **dict.fromkeys(("enabled", "some", "periodic", "replacement", "training", "log_target", "non_blocking"), "bool"),
+    **dict.fromkeys(("new_shape", "kernel_size", "padding"), "ShapeLike"),
+    "generator": "Generator",
+    "file": "Any",
+    "sep": "str",
+    "reduction": "str",
 }
 BY_DEFAULT = {
     **dict.fromkeys(("axis", "dim"), "SupportsIndex | None"),
     **dict.fromkeys(("to_end", "to_begin"), "Operand | None"),
     "out": "TensorLike | None",
+    "high": "ShapeLike | None",
+    **dict.fromkeys(("size", "stride"), "ShapeLike | None"),
 }
 
 
@@ -86,7 +97,7 @@ def local_name(row):
 def docstring(row):
     """Return the docstring of the function of a row."""
     known = [LIBRARIES[letter].format(row.name.lstrip(".")) for letter in row.origins]
-    return f"Alias of ``{row.call}``.\n\n{' '.join(known)}\n"
+    return f"Alias of ``{row.call}``.\n\n{' '.join(filter(None, known))}\n"
 
 
 def parameters_of(row):
@@ -122,7 +133,7 @@ def functions():
         names = re.findall(r"\w+", re.sub(r"=[^,]+", "", row.parameters))
         if row.is_fused:
             lines.append(f"_fused_{row.name} = fused(lambda {', '.join(names)}: {row.call})")
-        lines.append(f"def {local_name(row)}({row.parameters}):")
+        lines.append(f"def {local_name(row)}({row.signature}):")
         once = [name for name in names if name not in TYPES] if row.is_fused else operands_used_twice(row)
         lines += [f"    {name} = read_once({name})" for name in once]
         lines += [f"    return _fused_{row.name}({', '.join(names)})" if row.is_fused else f"    return {row.call}"]
@@ -140,9 +151,7 @@ def header():
     """
     made = [row for row in rows() if row.is_function or row.parameters]
     texts = {
-        local_name(row): f"{local_name(row)}({row.parameters})\n--\n\n{docstring(row)}"
-        for row in made
-        if row.parameters
+        local_name(row): f"{local_name(row)}({row.signature})\n--\n\n{docstring(row)}" for row in made if row.parameters
     }
     module = "dltensor._spellings.functions"
     listed = {name: f'    {{"{name}", "{module}",\n{literal(text)}}},' for name, text in texts.items()}
@@ -178,7 +187,7 @@ def header():
 def entries(row, is_method=False):
     """Return the parameters of a row with their types, as the entries of a stub."""
     found = []
-    for part in row.parameters.split(","):
+    for part in filter(None, row.signature.split(",")):
         name, _, default = part.strip().partition("=")
         kind = TYPES.get(name.lstrip("*"), "Operand")
         kind = BY_DEFAULT.get(name, f"{kind.removesuffix(' | None')} | None") if default == "None" else kind
@@ -217,6 +226,7 @@ def stub():
         f"from .. import {', '.join(imported)}",
         "from .._core.tensor import Tensor",
         "from .._core.types import DType",
+        "from ..random import Generator",
         "from ..typing import DeviceLike, DTypeLike, Operand, ShapeLike, TensorLike",
         "",
         f"__all__ = {sorted(row.name for row in made)}",
@@ -248,7 +258,7 @@ def page_rows():
             shown.append(f"`dl.{row.name}`")
         if row.method:
             shown.append(f"`t.{row.method}`")
-        signature = f"`({row.parameters})`" if row.parameters else ""
+        signature = f"`({row.signature})`" if row.parameters else ""
         lines.append(f"| {', '.join(shown)} | {libraries} | {f'{signature} is ' if signature else ''}`{row.call}` |")
     return lines
 

@@ -29,7 +29,7 @@ EXCLUDED = {
         "is for files, which fuzz/files.py makes"
     ),
     r"cuda\.(set_allocator|on_out_of_memory)": "changes where the memory of all later calls comes from",
-    r"loadtxt|genfromtxt|savetxt": "reads or writes files by NumPy",
+    r"loadtxt|genfromtxt|savetxt|fromfile": "reads or writes files of others",
     r"Tensor\.__dask_tokenize__": "is called by Dask, which it imports",
     r"OpaqueArray\.release": "hands the struct to C, which has to end it",
     r"opaque\.register_metatensor": "changes another package permanently",
@@ -253,7 +253,9 @@ def public_modules():
     yield "", SimpleNamespace(__all__=["report", "adapted"], report=type(dl.inspect(b"")), adapted=type(dl.adapt(b"")))
 
 
-ALIASES_OF_LINALG = ("Alias of ``inverse_of", "Alias of ``determinant", "Alias of ``fitted", "Alias of ``roots_of")
+ALIASES_OF_LINALG = tuple(
+    f"Alias of ``{name}" for name in ("inverse_of", "determinant", "fitted", "roots_of", "decomposed", "linalg.")
+)
 # Classes by the word that stands for them in a signature.
 CLASSES = {}
 

@@ -258,7 +258,7 @@ def stolen_name(context, fuzzer):
         return unsteady.stolen_name(context, value if context.chance(0.5) else None)
 
     drawn, place = replaced(context, fuzzer, make, reads_operand, functions_only=True)
-    if drawn is None or drawn.entry.name == "is_tensor":  # which takes any object
+    if drawn is None or drawn.entry.name in ("is_tensor", "isscalar"):  # which take any object
         return None
     kind = type(place.value)
     protocols = any(hasattr(kind, name) for name in ("__dlpack__", "__array__", "__array_interface__"))
@@ -561,7 +561,7 @@ def masked(context, fuzzer):
     drawn, place = replaced(
         context, fuzzer, make, lambda place: takes_tensors(place) and place.name not in ("self", "out"), True
     )
-    if drawn is None or re.search(r"__|^Tensor\.|^is_tensor$", drawn.entry.name):
+    if drawn is None or re.search(r"__|^Tensor\.|^is_tensor$|^isscalar$", drawn.entry.name):
         return None
 
     def after(result, failed):

@@ -35,6 +35,12 @@ det(x[:,:2]) inverse(x[:,:2]) masked_scatter(x,x>0,x) view_as_complex(x[:,:2].co
 quantized_matmul(x,i,0.5) x.view(3,2) gelu(x) lerp(x,x[0],0.5) addcdiv(x,x,x,value=0.5) addcmul(x,x,x)
 take(x,[5,-1]) transpose(x,0,1) t(x) clone(x) repeat_interleave(x,2,dim=1) x.new_zeros(2,dtype="int8")
 x.new_tensor([1,2]) x.to(x.device,"float64") FloatTensor(x) tensor([1,2],device=x.device) array(x,float,device=x.device)
+fabs(x) rollaxis(x,1) resize(x,(2,4)) resize(x[:0],3) pinverse(x) svd(x[:,:2])[1] l1_loss(x,x[0]) angle(x,True)
+smooth_l1_loss(x,x[0],beta=2.0) kl_div(x,x*x,reduction="batchmean") nll_loss(x,[0,2]) max_pool2d(x,2)
+avg_pool2d(x,2,1,1)
+binary_cross_entropy(x*x/99,x>0) binary_cross_entropy_with_logits(x,x>0) dropout(x,0.5,False) max(x,x[0]) min(x,x[0])
+intersect1d(x,x[0],return_indices=True) hann_window(8,device=x.device) x.detach()
+x.data x.new_zeros(x.size()) normal(x,0.0) range(0,3,device=x.device)
 """
 
 
@@ -46,6 +52,38 @@ def test_a_composed_function_computes_on_the_device(call):
     found = on_device if isinstance(on_device, (tuple, list)) else [on_device]
     for one in [each for part in found for each in (part if isinstance(part, (tuple, list)) else [part])]:
         assert "one_hot" in call or str(one.device) == "cuda:0"
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: dl.rand(3, 2, device=x.device),
+        lambda x: dl.randn(5, device=x.device, dtype="float64"),
+        lambda x: dl.random.normal(0, 1, (2, 3), device=x.device),
+        lambda x: dl.rand_like(x),
+        lambda x: dl.randn_like(x),
+        lambda x: dl.normal(x, 2.0),
+        lambda x: dl.normal(2.0, x * x),
+        lambda x: dl.randint(9, (7,), device=x.device),
+        lambda x: dl.randperm(9, device=x.device),
+        lambda x: dl.bernoulli(x * 0 + 0.5),
+        lambda x: dl.multinomial(x * x, 2),
+        lambda x: dl.multinomial(x * x, 5, True),
+        lambda x: dl.dropout(x),
+    ],
+)
+def test_the_generator_of_the_process_draws_the_same_on_the_device(draw):
+    drawn = []
+    for t in (dl.asarray(X), dl.asarray(X).to("cuda")):
+        dl.manual_seed(7)
+        drawn.append(draw(t))
+    assert str(drawn[1].device) == "cuda:0"
+    np.testing.assert_allclose(drawn[1].tolist(), drawn[0].tolist(), rtol=1e-6)
+
+
+def test_sizes_and_swapped_dimensions_are_those_of_the_host():
+    t = dl.zeros((2, 3, 4), device="cuda")
+    assert (t.size, t.size(), t.size(-1), t.transpose(1, 2).shape) == (24, (2, 3, 4), 4, (2, 4, 3))
 
 
 def test_copyto_and_put_write_to_the_device():

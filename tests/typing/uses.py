@@ -90,13 +90,22 @@ def what_a_tensor_says(t: dl.Tensor) -> None:
     t[:, 1] = np.zeros(2)
     t[0] += 1
     t.shape = (4,)  # type: ignore[misc]
-    t.size()  # type: ignore[operator]
+    assert_type(t.size(), tuple[int, ...])
+    assert_type(t.size(0), int)
+    assert_type(t.size + 1, int)
     t["a"]  # type: ignore[index]
     t[1.5]  # type: ignore[index]
     t[0] = "one"  # type: ignore[assignment]
     key: Hashable = t  # type: ignore[assignment]
     assert key is not None
-    dl.Tensor()  # type: ignore[call-arg]
+    assert_type(dl.Tensor([1.0]), dl.Tensor)
+    dl.Tensor("a")  # type: ignore[arg-type]
+    dl.random.seed(0)
+    assert_type(dl.random.normal(0, 1, (2, 3)), dl.Tensor)
+    assert_type(dl.random.rand(2, 3), dl.Tensor)
+    assert_type(dl.randn(2, 3, device="cpu"), dl.Tensor)
+    dl.manual_seed(0)
+    dl.random.rand("a")  # type: ignore[arg-type]
 
 
 def arithmetic(t: dl.Tensor, values: NDArray[np.float32], out: dl.Tensor | None = None) -> None:

@@ -8,7 +8,7 @@ __all__ = ["errstate", "seterr"]
 _KINDS = ("divide", "over", "under", "invalid")
 
 
-class _Unchanged(ContextDecorator):
+class Unchanged(ContextDecorator):
     """A context, and a decorator, in which nothing is different."""
 
     def __enter__(self):
@@ -56,7 +56,7 @@ def errstate(*, all=None, divide=None, over=None, under=None, invalid=None):
     [inf, -inf]
     """
     _check("errstate", {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid})
-    return _Unchanged()
+    return Unchanged()
 
 
 def seterr(all=None, divide=None, over=None, under=None, invalid=None):

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that rows of the table call where an expression does not do. Not public."""
 
+from contextlib import nullcontext
 from itertools import islice, product
-from math import isfinite, prod
+from math import floor, isfinite, prod
+from numbers import Number
+from os import fspath
 
 from .._core.convert import asarray, asarrays, empty
+from .._core.default_dtype import default_dtype, get_default_dtype
 from .._core.foreign_text import first_line, quoted
 from .._core.indexing import axis_of, integer_of, sequence_of
 from .._core.layout import extent
@@ -29,9 +33,10 @@ from .._ops.manipulation import (
     stack,
 )
 from .._ops.matmul import matmul
+from .._ops.numbers import real_of
 from .._ops.promotion import result_type
 from .._ops.sort import top_k
-from .._ops.take import add_at, nonzero, take
+from .._ops.take import add_at, nonzero, take, take_along_axis
 
 
 def read_once(x):
@@ -285,18 +290,17 @@ def repeated(x, repeats, axis):
         raise IndexError(f"{error}; PyTorch's repeat is tile: write t.tile(({repeats!r}, {axis!r}))") from None
 
 
-def like(x, options):
+def like(x, dtype, device):
     """Return the dtype and the device that PyTorch's ``new_zeros`` gives a tensor: those of another, or others."""
-    options = {name: value for name, value in options.items() if value is not None}
-    return {"dtype": x.dtype, "device": x.device, **options}
+    return {"dtype": x.dtype if dtype is None else dtype, "device": x.device if device is None else device}
 
 
 def of_type(data, dtype):
     """Return a tensor of data or of extents, as PyTorch's ``FloatTensor``, whose extents give unset elements."""
-    if all(type(one) is int for one in data) and data:
+    if data and all(isinstance(one, int) and not isinstance(one, bool) for one in data):
         return empty(data, dtype)
     if len(data) > 1:
-        raise TypeError(f"asarray: expected one sequence or extents, got {len(data)} arguments")
+        raise TypeError(f"asarray: expected one sequence or extents, got {len(data)} positional arguments")
     return asarray(*data or ([],), dtype=dtype, copy=True)
 
 
@@ -440,7 +444,216 @@ def roots_of(p):
     return astype(result, dtype)
 
 
+# -- random numbers ---------------------------------------------------------------------------------------------------
+
+
+def source(generator):
+    """Return a generator, or that of the process for None."""
+    from ..random import Generator, default_generator
+
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(f"generator: expected a dl.random.Generator or None, got {type(generator).__qualname__}")
+    return default_generator if generator is None else generator
+
+
+def seeded(seed):
+    """Seed the generator of the process and return it, as PyTorch's ``manual_seed``."""
+    from ..random import seed as begin
+
+    begin(integer_of(seed, "seed", "manual_seed"))
+    return source(None)
+
+
+def drawn(method, sizes, size, dtype, device, generator, out):
+    """Draw values of a shape, whose extents may come one by one."""
+    if size is not None and sizes:
+        raise TypeError(f"{method}: expected extents or size, got both; give one of them")
+    shape = one_shape(sizes) if size is None else size
+    return getattr(source(generator), method)(shape=shape, dtype=dtype, device=device, out=out)
+
+
+def drawn_like(method, x, dtype, device):
+    """Draw values of the shape of another tensor."""
+    x = asarray(x)
+    return drawn(method, (), x.shape, x.dtype if dtype is None else dtype, device or x.device, None, None)
+
+
+def integers(low, high, size, dtype, device, generator):
+    """Draw integers, as PyTorch's ``randint``, where the shape may stand in the place of the bound, or NumPy's."""
+    if size is None and isinstance(high, (tuple, list)):
+        low, high, size = 0, low, high
+    return source(generator).integers(low, high, () if size is None else size, dtype=dtype, device=device)
+
+
+def normal_of(mean, std, size, dtype, device, generator, out):
+    """Draw normal values, whose means and deviations may be tensors, as PyTorch's ``normal``."""
+    generator = source(generator)
+    if isinstance(mean, (int, float)) and isinstance(std, (int, float)):
+        return generator.normal(mean, std, () if size is None else size, dtype=dtype, device=device, out=out)
+    mean, std = asarrays(mean, std)
+    if reduce.any(ops.less(std, 0)):
+        raise ValueError("normal: expected std of at least 0, got a negative element")
+    device = device or (std if mean.device == _HOST else mean).device
+    shape = broadcast_shapes(mean.shape, std.shape) if size is None else size
+    common = result_type(mean, std) if isdtype(result_type(mean, std), "real floating") else get_default_dtype()
+    dtype = common if dtype is None else dtype
+    values = multiply(generator.normal(shape=shape, dtype=dtype, device=device), std.to(device, dtype))
+    return add(values, mean.to(device, dtype), out=out)
+
+
+def events(p, generator):
+    """Return 1 with a probability and 0 otherwise, as PyTorch's ``bernoulli``."""
+    p = real_of(p, "bernoulli")
+    if not reduce.all(ops.logical_and(ops.greater_equal(p, 0), ops.less_equal(p, 1))):
+        raise ValueError("bernoulli: expected probabilities between 0 and 1")
+    return astype(ops.less(source(generator).random(p.shape, dtype="float64", device=p.device), p), p.dtype)
+
+
+def outcomes(weights, count, replacement, generator):
+    """Draw indices by the weights of each row, as PyTorch's ``multinomial``."""
+    weights, count, generator = asarray(weights), integer_of(count, "num_samples", "multinomial"), source(generator)
+    if weights.ndim not in (1, 2):
+        raise ValueError(f"multinomial: expected one or two dimensions, got shape {weights.shape}")
+    n = weights.shape[-1]
+    if weights.ndim == 1:
+        return generator.choice(n, count, replace=replacement, p=weights)
+    if not weights.shape[0]:
+        return zeros((0, count), dtype="int64", device=weights.device)
+    return stack([generator.choice(n, count, replace=replacement, p=row) for row in weights])
+
+
+def dropped(x, p, training):
+    """Return a tensor with elements that are 0 with a probability, as PyTorch's ``dropout``."""
+    x = real_of(x, "dropout")
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: expected a probability between 0 and 1, got {p}")
+    if not training or p == 0:
+        return x
+    is_kept = ops.greater_equal(source(None).random(x.shape, dtype="float64", device=x.device), p)
+    return where(is_kept, multiply(x, 1 / (1 - p) if p < 1 else 0.0), 0.0)
+
+
+# -- layers and losses ------------------------------------------------------------------------------------------------
+
+
+def pooled(reduction, x, kernel_size, stride, padding):
+    """Reduce windows of the last two dimensions, as PyTorch's ``max_pool2d``."""
+    from .._ops.padding import pad, sliding_window_view
+
+    func, beyond = ("max_pool2d", float("-inf")) if reduction is reduce.max else ("avg_pool2d", 0.0)
+    x = real_of(x, func)
+    kernel, steps, edges = (_two(n, func) for n in (kernel_size, kernel_size if stride is None else stride, padding))
+    fits = all(0 <= 2 * p <= k for p, k in zip(edges, kernel, strict=True))
+    if x.ndim < 2 or min(*kernel, *steps) < 1 or not fits:
+        expected = "two dimensions, a kernel_size and a stride from 1 on, and a padding up to half the kernel_size"
+        raise ValueError(f"{func}: expected {expected}, got shape {x.shape}, {kernel}, {steps} and {edges}")
+    if any(edges):
+        x = pad(x, [(0, 0)] * (x.ndim - 2) + [(p, p) for p in edges], constant_values=beyond)
+    windows = sliding_window_view(x, kernel, (-2, -1))[..., :: steps[0], :: steps[1], :, :]
+    return reduction(windows, axis=(-2, -1))
+
+
+def _two(value, func):
+    items = sequence_of(value, "a size", func)
+    items = [value] * 2 if items is None else items * 2 if len(items) == 1 else items
+    if len(items) != 2:
+        raise ValueError(f"{func}: a size must be one or two integers, got {quoted(value)}")
+    return [integer_of(one, "a size", func) for one in items]
+
+
+def reduced(losses, reduction, func="mse_loss"):
+    """Return the mean or the sum of losses, or all of them. Errors that leave a row have its name."""
+    reductions = {"mean": reduce.mean, "sum": reduce.sum, "none": asarray}
+    if not isinstance(reduction, str) or reduction not in reductions:
+        raise ValueError(f"{func}: reduction must be 'mean', 'sum' or 'none', got {quoted(reduction)}")
+    return reductions[reduction](losses)
+
+
+def smooth(x, target, beta):
+    """Return half of squares below `beta`, and distances above, as PyTorch's ``smooth_l1_loss``."""
+    distance = ops.abs(ops.subtract(x, target))
+    if beta == 0:
+        return distance
+    square = multiply(ops.square(distance), 0.5 / beta)
+    return where(ops.less(distance, beta), square, ops.subtract(distance, beta / 2))
+
+
+def divergence(x, target, reduction, log_target):
+    """Return the divergence of Kullback and Leibler of logarithms of probabilities, as PyTorch's ``kl_div``."""
+    x, target = asarrays(x, target)
+    if log_target:
+        losses = multiply(ops.exp(target), ops.subtract(target, x))
+    else:
+        own = where(ops.equal(target, 0), 0.0, multiply(target, ops.log(target)))
+        losses = ops.subtract(own, multiply(target, x))
+    if reduction == "batchmean":
+        return ops.divide(reduce.sum(losses), x.shape[0] if x.ndim else 1)
+    return reduced(losses, reduction)
+
+
+def at_classes(logarithms, target, ignore_index, reduction, func="nll_loss"):
+    """Return negative logarithms of probabilities at classes, as PyTorch's ``nll_loss``."""
+    logarithms = real_of(logarithms, func)
+    target = asarray(target).to(logarithms.device)
+    if logarithms.ndim == 0:
+        raise ValueError(f"{func}: expected shape (classes,) or (N, classes, ...), got ()")
+    axis = min(1, logarithms.ndim - 1)
+    expected = logarithms.shape[:axis] + logarithms.shape[axis + 1 :]
+    if target.shape != expected:
+        raise ValueError(f"{func}: target must have the shape {expected}, got {target.shape}")
+    counted = ops.not_equal(target, ignore_index)
+    classes = expand_dims(where(counted, target, 0), axis)
+    losses = where(counted, ops.negative(squeeze(take_along_axis(logarithms, classes, axis=axis), axis)), 0.0)
+    if reduction == "mean":
+        return ops.divide(reduce.sum(losses), reduce.count_nonzero(counted))
+    return reduced(losses, reduction, func)
+
+
+def binary(p, target):
+    """Return the cross entropy of probabilities of two classes; logarithms are -100 or more, as in PyTorch."""
+    p, target = (real_of(x, "binary_cross_entropy") for x in asarrays(p, target))
+    if not reduce.all(ops.logical_and(ops.greater_equal(p, 0), ops.less_equal(p, 1))):
+        raise ValueError("binary_cross_entropy: expected probabilities between 0 and 1")
+    one, other = (maximum(logarithm, -100.0) for logarithm in (ops.log(p), ops.log1p(ops.negative(p))))
+    return ops.negative(add(multiply(target, one), multiply(ops.subtract(1.0, target), other)))
+
+
+def without_gradients(function, enabled=False):
+    """Return a context in which nothing is different, or the function that it decorates."""
+    from .float_warnings import Unchanged
+
+    if enabled:
+        raise ValueError("set_grad_enabled: tensors have no gradients; use PyTorch: dl.into(t, torch.Tensor)")
+    return function if callable(function) else Unchanged()
+
+
 # -- names of PyTorch -------------------------------------------------------------------------------------------------
+
+
+def window_of(function, n, periodic, dtype, device):
+    """Return a window of signals, of which PyTorch's are without their last point if they are periodic."""
+    n = integer_of(n, "window_length", "hann_window")  # the name is replaced
+    if n < 0:
+        raise ValueError(f"window_length must be at least 0, got {n}")
+    with default_dtype("float64"):
+        result = function(n + 1)[:-1] if periodic and n > 1 else function(n)
+    return asarray(result, dtype=get_default_dtype() if dtype is None else dtype, device=device)
+
+
+def range_to(first, last, step, dtype, device):
+    """Return numbers up to the last one, where the steps reach it, as PyTorch's ``range``."""
+    if step == 0 or (last - first) / step < 0:
+        raise ValueError(f"range: expected a step from {first} towards {last}, got {step}")
+    numbers = arange(floor((last - first) / step) + 1, dtype="float64", device=device)
+    return astype(add(multiply(numbers, step), first), get_default_dtype() if dtype is None else dtype)
+
+
+def decomposed(x, some):
+    """Return U, S and V, not its adjoint, as PyTorch's ``svd``."""
+    from ..linalg import svd
+
+    u, s, vh = svd(x, full_matrices=not some)
+    return u, s, vh.mH
 
 
 def windows_of(x, dim, size, step):
@@ -466,8 +679,6 @@ def part_of(x, dim, start, length):
 
 def of_parts(real, imag):
     """Return complex numbers of real and imaginary parts, as PyTorch's ``complex``."""
-    from .._ops.numbers import real_of
-
     real, imag = broadcast_arrays(*(real_of(part, "complex") for part in asarrays(real, imag)))
     result = empty(real.shape, result_type(real.dtype, imag.dtype, "complex64"), device=real.device)
     result.real[...], result.imag[...] = real, imag
@@ -538,6 +749,53 @@ def of_numpy(name):
 def on_host(x):
     """Return a tensor as an array of NumPy."""
     return asarray(x).to("cpu").numpy()
+
+
+def is_scalar(x):
+    """Test for a number, a string or a scalar of NumPy, as NumPy's ``isscalar``."""
+    of_numpy = any(kind.__name__ == "generic" and kind.__module__ == "numpy" for kind in type(x).__mro__)
+    return of_numpy or isinstance(x, (Number, str, bytes))
+
+
+def rolled(x, axis, start):
+    """Return a view with a dimension moved before another one, as NumPy's ``rollaxis``."""
+    x = asarray(x)
+    axis, start = axis_of(axis, x.ndim, "rollaxis"), integer_of(start, "start", "rollaxis")
+    place = start + x.ndim if start < 0 else start
+    if not 0 <= place <= x.ndim:
+        raise IndexError(f"rollaxis: start {start} is out of range for {x.ndim} dimensions")
+    return moveaxis(x, axis, place - (axis < place))
+
+
+def repeated_to(x, shape):
+    """Return a new tensor of a shape, filled with the elements of another in turn, as NumPy's ``resize``."""
+    x = reshape(asarray(x), (-1,))
+    result = empty(one_shape((shape,)), x.dtype, device=x.device)
+    if not x.size:
+        result.fill(0)
+        return result
+    return reshape(take(x, remainder(arange(result.size, device=x.device), x.size)), result.shape)
+
+
+def read_raw(file, dtype, count, sep, offset):
+    """Read elements from their bytes, as NumPy's ``fromfile``."""
+    from .._ops.windows import frombuffer
+
+    if sep:
+        raise ValueError(f"fromfile: expected sep='', got {quoted(sep)}; text is read by dl.loadtxt")
+    dtype, count = as_dtype(dtype), integer_of(count, "count", "fromfile")
+    with nullcontext(file) if hasattr(file, "read") else open(fspath(file), "rb") as opened:
+        opened.seek(offset, 1)
+        data = opened.read(-1 if count < 0 else count * dtype.itemsize)
+    whole = len(data) // dtype.itemsize
+    return frombuffer(bytearray(memoryview(data)), dtype, whole) if whole else empty(0, dtype)
+
+
+def save_compressed(file, tensors, named):
+    """Save a compressed .npz file, as NumPy's ``savez_compressed``."""
+    from ..io._files import save_archive
+
+    save_archive(file, tensors, named, is_compressed=True)
 
 
 def is_kind(dtype, kind):

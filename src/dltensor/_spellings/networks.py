@@ -2,7 +2,6 @@
 """Layers and losses of neural networks, as in torch.nn.functional: compositions, without gradients. No loops here."""
 
 from .._core.convert import asarray, asarrays
-from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, sequence_of
 from .._ops import elementwise as ops
 from .._ops import reduce
@@ -11,19 +10,17 @@ from .._ops.contractions import vecdot
 from .._ops.creation import ones, tril
 from .._ops.dtypes import isdtype
 from .._ops.fusing import fuse
-from .._ops.manipulation import broadcast_arrays, expand_dims, matrix_transpose, squeeze
+from .._ops.manipulation import broadcast_arrays, matrix_transpose
 from .._ops.matmul import matmul
 from .._ops.promotion import result_type
 from .._ops.statistics import log_softmax, softmax
-from .._ops.take import take_along_axis
 from ..linalg import vector_norm
+from .helpers import at_classes, reduced
 
 __all__ = [
     "cosine_similarity", "cross_entropy", "embedding", "layer_norm", "linear", "mse_loss", "normalize",
     "scaled_dot_product_attention",
 ]  # fmt: skip
-
-_REDUCTIONS = {"mean": reduce.mean, "sum": reduce.sum, "none": lambda x: x}
 
 
 def _floats(func, *arrays):
@@ -33,14 +30,6 @@ def _floats(func, *arrays):
         if not isdtype(x.dtype, "real floating"):
             raise TypeError(f"{func}: expected floats, got {x.dtype}; convert it with astype('float32')")
     return found
-
-
-def _reduced(x, reduction, func):
-    """The mean, the sum or all of the losses."""
-    reduce_losses = _REDUCTIONS.get(reduction) if isinstance(reduction, str) else None
-    if reduce_losses is None:
-        raise ValueError(f"{func}: reduction must be 'mean', 'sum' or 'none', got {quoted(reduction)}")
-    return reduce_losses(x)
 
 
 # -- layers -----------------------------------------------------------------------------------------------------------
@@ -350,7 +339,7 @@ def mse_loss(x, target, *, reduction="mean"):
     x, target = _floats("mse_loss", x, target)
     if reduction == "mean":
         return _squared_error(x, target)
-    return _reduced(ops.square(ops.subtract(x, target)), reduction, "mse_loss")
+    return reduced(ops.square(ops.subtract(x, target)), reduction, "mse_loss")
 
 
 def cross_entropy(x, target, *, ignore_index=-100, reduction="mean"):
@@ -390,21 +379,12 @@ def cross_entropy(x, target, *, ignore_index=-100, reduction="mean"):
     """
     (x,) = _floats("cross_entropy", x)
     target = asarray(target).to(x.device)
-    if x.ndim == 0:
-        raise ValueError("cross_entropy: expected shape (classes,) or (N, classes, ...), got ()")
     axis = min(1, x.ndim - 1)
-    are_classes = isdtype(target.dtype, "integral")
-    expected = x.shape[:axis] + x.shape[axis + 1 :] if are_classes else x.shape
-    if target.shape != expected:
-        raise ValueError(f"cross_entropy: target must have the shape {expected}, got {target.shape}")
-    logarithms = log_softmax(x, axis)
-    if not are_classes:
-        (target,) = _floats("cross_entropy", target)
-        losses = ops.negative(reduce.sum(ops.multiply(logarithms, target), axis))
-        return _reduced(losses, reduction, "cross_entropy")
-    counted = ops.not_equal(target, ignore_index)
-    classes = expand_dims(where(counted, target, 0), axis)
-    losses = where(counted, ops.negative(squeeze(take_along_axis(logarithms, classes, axis=axis), axis)), 0.0)
-    if reduction == "mean":
-        return ops.divide(reduce.sum(losses), reduce.count_nonzero(counted))
-    return _reduced(losses, reduction, "cross_entropy")
+    logarithms = log_softmax(x, axis) if x.ndim else x
+    if isdtype(target.dtype, "integral") or x.ndim == 0:
+        return at_classes(logarithms, target, ignore_index, reduction, "cross_entropy")
+    if target.shape != x.shape:
+        raise ValueError(f"cross_entropy: target must have the shape {x.shape}, got {target.shape}")
+    (target,) = _floats("cross_entropy", target)
+    losses = ops.negative(reduce.sum(ops.multiply(logarithms, target), axis))
+    return reduced(losses, reduction, "cross_entropy")

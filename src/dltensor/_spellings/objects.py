@@ -2,18 +2,27 @@
 """Names of NumPy and PyTorch that are no functions: classes, dtypes, kinds of dtypes, and objects that are indexed."""
 
 import builtins
+from types import SimpleNamespace
 
 from .._core.convert import asarray
 from .._core.tensor import Tensor
 from .._core.types import DTYPES, Device, DType
 from .._ops.casting import astype
 from .._ops.creation import arange, linspace, meshgrid
+from .._ops.elementwise import erf, erfc, gammaln, sigmoid
 from .._ops.manipulation import concat, expand_dims, reshape, stack
 from .._ops.promotion import result_type
 
 device = Device
 dtype = DType
 ndarray = Tensor
+Size = tuple
+
+# PyTorch's memory orders that change nothing, as arguments.
+contiguous_format, preserve_format = "contiguous_format", "preserve_format"
+
+# Functions of torch.special that are here.
+special = SimpleNamespace(erf=erf, erfc=erfc, expit=sigmoid, gammaln=gammaln)
 
 # Dtypes whose name has one meaning in NumPy and PyTorch.
 bool_, short, intc = (DTYPES[name] for name in ("bool", "int16", "int32"))
@@ -113,8 +122,8 @@ r_, c_ = _Joined("r_"), _Joined("c_")
 s_, index_exp = _Key("s_"), _Key("index_exp")
 
 __all__ = [
-    "bool_", "c_", "cdouble", "cfloat", "complexfloating", "csingle", "device", "double", "dtype", "float",
-    "floating", "half", "index_exp", "inexact", "int", "int_", "intc", "integer", "intp", "long", "mgrid", "ndarray",
-    "number", "ogrid", "r_", "s_", "short", "signedinteger", "single", "ubyte", "uint", "uintc", "uintp",
-    "unsignedinteger", "ushort",
+    "Size", "bool_", "c_", "cdouble", "cfloat", "complexfloating", "contiguous_format", "csingle", "device", "double",
+    "dtype", "float", "floating", "half", "index_exp", "inexact", "int", "int_", "intc", "integer", "intp", "long",
+    "mgrid", "ndarray", "number", "ogrid", "preserve_format", "r_", "s_", "short", "signedinteger", "single", "special",
+    "ubyte", "uint", "uintc", "uintp", "unsignedinteger", "ushort",
 ]  # fmt: skip

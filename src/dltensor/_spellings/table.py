@@ -9,6 +9,7 @@ from typing import NamedTuple
 # `n` and `t` are functions of NumPy and PyTorch, `N` and `T` their methods, which become methods of Tensor; `f` are
 # functions of torch.nn.functional. A name that begins with a point is a method only; names without a call are functions
 # here that become methods.
+# `r` says that numbers are random, others than those of the origin, and `o` that only the form is the same.
 # tests/test_spelling_rows.py compares each with its origin.
 _ROWS = """
 absolute     |                           | abs            | ntT  | x
@@ -115,8 +116,8 @@ promote_types |                          | result_type    | nt   | float32, floa
 array_equiv  | x1, x2, /  -> bool        | are_equal(x1, x2) | n | x, x
 shape        | x, / -> tuple of ints     | asarray(x).shape | n   | x
 ndim         | x, / -> int               | asarray(x).ndim | n    | x
-numel        | x, / -> int               | asarray(x).size | t    | x
-size         | x, /, axis=None -> int    | asarray(x).size if axis is None else asarray(x).shape[axis] | n | x, 1
+numel        | x, / -> int               | +asarray(x).size | t   | x
+size         | x, /, axis=None -> int    | +asarray(x).size if axis is None else asarray(x).shape[axis] | n | x, 1
 array | obj, /, dtype=None, *, copy=True, device=None | asarray(obj, dtype, copy=copy, device=device) | n | [1, 2]
 tensor       | obj, /, *, dtype=None, device=None | asarray(obj, dtype=dtype, copy=True, device=device) | t | [1, 2]
 as_tensor    | obj, /, dtype=None, device=None | asarray(obj, dtype=dtype, device=device) | t | [1, 2]
@@ -127,6 +128,51 @@ is_floating_point | x, / -> bool         | isdtype(asarray(x).dtype, "real float
 is_complex   | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | tT | x
 iscomplexobj | x, / -> bool              | isdtype(asarray(x).dtype, "complex floating") | n | z
 isrealobj    | x, / -> bool              | not isdtype(asarray(x).dtype, "complex floating") | n | z
+isscalar     | x, / -> bool              | is_scalar(x)   | n    | 3.0
+fabs         | x, /, out=None            | copysign(x, 1.0, out=out) | n | x
+rollaxis     | x, axis, /, start=0       | rolled(x, axis, start) | n | cube, 2
+resize       | x, new_shape, /           | repeated_to(x, new_shape) | n | v, (2, 4)
+range | first, last, /, step=1, *, dtype=None, device=None | range_to(first, last, step, dtype, device) | t | 0.5, 4
+fromfile|file, /, dtype="float64", count=-1, sep="", offset=0|read_raw(file, dtype, count, sep, offset)|n|"/dev/null"
+savez_compressed | file, *tensors, **named -> None | save_compressed(file, tensors, named) | n | BytesIO(), x=x
+hann_window|window_length, periodic=True, *, dtype=None, device=None|\
+    window_of(hanning, window_length, periodic, dtype, device) | t | 8
+hamming_window|window_length, periodic=True, *, dtype=None, device=None|\
+    window_of(hamming, window_length, periodic, dtype, device) | t | 8
+pinverse     | x, /, rcond=1e-15         | linalg.pinv(x, rtol=rcond) | tT | x
+svd          | x, /, some=True -> tuple of Tensor | decomposed(x, some) | to | two
+manual_seed  | seed, / -> Any            | seeded(seed)   | tr   | 7
+rand | *sizes, size=None, dtype=None, device=None, generator=None, out=None | \
+    drawn("random", sizes, size, dtype, device, generator, out) | tr | 2, 3
+randn | *sizes, size=None, dtype=None, device=None, generator=None, out=None | \
+    drawn("normal", sizes, size, dtype, device, generator, out) | tr | 2, 3
+rand_like | x, /, dtype=None, device=None | drawn_like("random", x, dtype, device) | tr | x
+randn_like | x, /, dtype=None, device=None | drawn_like("normal", x, dtype, device) | tr | x
+randint | low=0, high=None, size=None, *, dtype=None, device=None, generator=None | \
+    integers(low, high, size, dtype, device, generator) | tr | 9, (2, 3)
+randperm     | n, /, *, generator=None, device=None | source(generator).permutation(n, device=device) | tr | 5
+normal | mean=0.0, std=1.0, size=None, *, dtype=None, device=None, generator=None, out=None | \
+    normal_of(mean, std, size, dtype, device, generator, out) | tr | x, 2.0
+bernoulli    | p, /, *, generator=None   | events(p, generator) | tTr | small * small
+multinomial|x, /, num_samples, replacement=False, *, generator=None| \
+    outcomes(x, num_samples, replacement, generator) | tTr | positive, 2
+dropout      | x, /, p=0.5, training=True | dropped(x, p, training) | f | x, 0.5, False
+no_grad      | function=None, / -> Any   | without_gradients(function) | to |
+inference_mode | enabled=True, / -> Any  | without_gradients(enabled) | to |
+set_grad_enabled | enabled, / -> Any     | without_gradients(None, enabled) | to | False
+is_grad_enabled | () -> bool             | False          | to   |
+max_pool2d   | x, /, kernel_size, stride=None, padding=0 | pooled(max, x, kernel_size, stride, padding) | f | cube, 2
+avg_pool2d|x, /, kernel_size, stride=None, padding=0|pooled(mean, x, kernel_size, stride, padding)|f|cube, 3, 1, 1
+l1_loss      | x, /, target, *, reduction="mean" | reduced(abs(subtract(x, target)), reduction) | f | x, y
+smooth_l1_loss | x, /, target, *, reduction="mean", beta=1.0 | reduced(smooth(x, target, beta), reduction) | f | x, y
+kl_div | x, /, target, *, reduction="mean", log_target=False | \
+    divergence(x, target, reduction, log_target) | f | x, positive, reduction="batchmean"
+nll_loss     | x, /, target, *, ignore_index=-100, reduction="mean" | \
+    at_classes(x, target, ignore_index, reduction) | f | x, index3[0]
+binary_cross_entropy | x, /, target, *, reduction="mean" | \
+    reduced(binary(x, target), reduction) | f | small * small, small * small
+binary_cross_entropy_with_logits|x, /, target, *, reduction="mean"| \
+    reduced(add(subtract(relu(x), multiply(x, target)), softplus(negative(abs(x)))), reduction)|f|x, small * small
 linear       |                           |                | f    | x, five4, five
 layer_norm   |                           |                | f    | x, (4,), four, four
 normalize    |                           |                | f    | x
@@ -227,19 +273,21 @@ rot90        |                           |                | T    | x
 .short       | x, /                      | astype(x, "int16", copy=False) | T | x
 .bool        | x, /                      | astype(x, "bool", copy=False) | T | x
 .type_as     | x, /, other               | astype(x, asarray(other).dtype, copy=False) | T | x, i
+.detach      | x, /                      | x              | T    | x
+.storage_offset | x, / -> int           | x.byte_offset // x.itemsize | T | x[1:]
 .contiguous  | x, /                      | x if x.is_contiguous else x.copy() | T | x
 .dim         | x, / -> int               | x.ndim         | T    | x
 .element_size | x, / -> int              | x.itemsize     | T    | x
-.nelement    | x, / -> int               | x.size         | T    | x
+.nelement    | x, / -> int               | +x.size        | T    | x
 .expand      | x, *sizes                 | expanded(x, sizes) | T | v, 3, 5
 .expand_as   | x, /, other               | broadcast_to(x, asarray(other).shape) | T | v, five
 .reshape_as  | x, other, /               | x.reshape(asarray(other).shape) | T | x, y
 .view_as     | x, other, /               | x.reshape(asarray(other).shape, copy=False) | T | x, y
-.new_zeros   | x, *shape, **kwargs       | zeros(one_shape(shape), **like(x, kwargs)) | T | x, 2, 3, dtype=float32
-.new_ones    | x, *shape, **kwargs       | ones(one_shape(shape), **like(x, kwargs)) | T | x, 2, 3
-.new_empty   | x, *shape, **kwargs       | empty(one_shape(shape), **like(x, kwargs)) | T | x, 0, 3
-.new_full    | x, shape, fill_value, **kwargs | full(shape, fill_value, **like(x, kwargs)) | T | x, (2, 3), 4.0
-.new_tensor  | x, data, **kwargs         | asarray(data, copy=True, **like(x, kwargs)) | T | x, [1, 2]
+.new_zeros|x, *shape, dtype=None, device=None|zeros(one_shape(shape), **like(x, dtype, device))|T|x, 2, dtype=float32
+.new_ones|x, *shape, dtype=None, device=None|ones(one_shape(shape), **like(x, dtype, device)) | T | x, 2, 3
+.new_empty|x, *shape, dtype=None, device=None|empty(one_shape(shape), **like(x, dtype, device)) | T | x, 0, 3
+.new_full|x, shape, fill_value, dtype=None, device=None|full(shape, fill_value, **like(x, dtype, device))|T|x, (3,), 4.0
+.new_tensor|x, data, *, dtype=None, device=None|asarray(data, copy=True, **like(x, dtype, device)) | T | x, [1, 2]
 """
 
 
@@ -253,6 +301,11 @@ class Spelling(NamedTuple):
     origins: str
     example: str
     is_fused: bool
+
+    @property
+    def signature(self):
+        """Parameters as they are written: ``()`` is of a function without any."""
+        return self.parameters.removeprefix("()")
 
     @property
     def is_function(self):
