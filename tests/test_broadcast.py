@@ -214,3 +214,45 @@ def test_reductions_of_repeated_elements(dtype, shape, to):
                 got, want = (getattr(dl, name)(x, axis=axis) for x in (repeated, whole))
                 assert got.dtype == want.dtype
                 assert np.array_equal(got.numpy(), want.numpy(), equal_nan=dtype[0] in "fc"), (name, axis)
+
+
+# -- strides ----------------------------------------------------------------------------------------------------------
+
+STRIDED = {
+    "all": lambda t: t,
+    "part": lambda t: t[:, 1:, :-1],
+    "backwards": lambda t: t[::-1, ::-1, ::-1],
+    "permuted": lambda t: t.permute(2, 1, 0),
+    "rows": lambda t: t[:, :1, :1],
+    "rows backwards": lambda t: t.reshape(-1)[:6][::-1].reshape((6, 1, 1)),
+    "every second row backwards": lambda t: t.reshape(-1)[:11][::-2].reshape((6, 1, 1)),
+    "columns backwards": lambda t: t.reshape(-1)[:6][::-1].reshape((1, 1, 6)),
+    "between, backwards": lambda t: t.reshape(-1)[:6][::-1].reshape((1, 6, 1)),
+    "one": lambda t: t[-1:, -1:, -1:],
+}
+
+
+def in_order(t, shape):
+    return dl.broadcast_to(t, shape).copy()
+
+
+@pytest.mark.parametrize("name", ["add", "pow", "hypot", "floor_divide", "less", "copysign"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "int64", "float64"])
+def test_operands_of_any_strides_have_the_results_of_their_copies(name, dtype):
+    """Also those whose places, counted from the first element, are negative: -1 is one of them."""
+    function = getattr(dl, name)
+    rng = np.random.default_rng(7)
+    for other in ("float16", "bfloat16", "float32", "int16", "int64", "bool"):
+        a, b = (dl.asarray(rng.integers(1, 9, (6, 6, 6))).astype(kind) for kind in (dtype, other))
+        try:
+            function(a, b)
+        except TypeError:
+            continue  # not of these dtypes
+        for first, second in itertools.product(STRIDED.values(), repeat=2):
+            x, y = first(a), second(b)
+            try:
+                shape = dl.broadcast_shapes(x.shape, y.shape)
+            except ValueError:
+                continue
+            result, expected = function(x, y), function(in_order(x, shape), in_order(y, shape))
+            assert bool(dl.all(dl.logical_or(result == expected, result != result))), (other, x.strides, y.strides)

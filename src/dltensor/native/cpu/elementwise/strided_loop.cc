@@ -126,9 +126,9 @@ struct Run {
   bool scalar;
 };
 
-// The part of an operand that its buffer holds.
+// The part of an operand that its buffer holds: none where it has no rows. Its first element may have any offset.
 struct Held {
-  int64_t first = -1, rows = 0, columns = 0;
+  int64_t first = 0, rows = 0, columns = 0;
   Run run{};
 };
 
@@ -281,7 +281,7 @@ TileCall plan_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     Held& held = buffers->held[k];
     if (held.first != tile.offset[1 + k] || held.rows != tile.rows || held.columns != tile.columns)
       held = {tile.offset[1 + k], tile.rows, tile.columns, pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers)};
-    if (k == 0 && w.out.pipeline.count > 0) held.first = -1;  // results are converted into its buffer
+    if (k == 0 && w.out.pipeline.count > 0) held.rows = 0;  // results are converted into its buffer
     const Run run = call.runs[k] = held.run;
     call.scalars |= unsigned(run.scalar) << k;
     const CastPipeline& pipeline = w.in[k].pipeline;
