@@ -41,24 +41,24 @@ REDUCTIONS = ["sum", "max", "min", "mean", "any", "all", "prod", "std", "var", "
 SATURATING = ["add", "subtract", "multiply"]
 
 
-def draw_plain_step(rng, value, other):
-    """A step that converts nothing; reductions are of all elements."""
+def draw_plain_step(rng, value, other, axis):
+    """A step that converts nothing; reductions are along one axis."""
     return rng.choice(
         [
             ("binary", rng.choice(["add", "multiply", "subtract"]), value, other),
             ("number", rng.choice(["add", "multiply", "subtract"]), value, 3),
             ("unary", rng.choice(["negative", "square"]), value),
-            ("reduce", rng.choice(["sum", "mean", "prod", "std", "max"]), value, None, rng.random() < 0.5),
+            ("reduce", rng.choice(["sum", "mean", "prod", "std", "max"]), value, axis, rng.random() < 0.7),
         ]
     )
 
 
 def draw_steps(rng, arguments, plain=False):
-    steps, count = [], arguments
+    steps, count, axis = [], arguments, rng.choice([None, -1, -1, (-1, -2)])
     for _ in range(rng.randrange(4, 12) if plain else rng.randrange(1, 9)):
         value = rng.randrange(count)
         if plain:
-            steps.append(draw_plain_step(rng, rng.randrange(max(count - 4, 0), count), value))
+            steps.append(draw_plain_step(rng, rng.randrange(max(count - 4, 0), count), value, axis))
             count += 1
             continue
         steps.append(

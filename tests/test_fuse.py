@@ -52,7 +52,9 @@ def test_a_planted_defect_is_found(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int16", "bfloat16"])
-@pytest.mark.parametrize("shape", [(), (1,), (100,), (512,), (2, 5, 51), (600,), (0,), (3, 0)])
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (100,), (512,), (2, 5, 51), (600,), (0,), (3, 0), (9, 9), (70, 3), (3, 70), (1, 9), (9, 1)]
+)
 def test_few_elements_have_the_bits_of_their_steps(dtype, shape):
     def many(x, y):
         p, q, s = x * y, x - y, x + y
@@ -67,9 +69,19 @@ def test_few_elements_have_the_bits_of_their_steps(dtype, shape):
     def norm(x, y):
         return dl.sqrt(dl.sum(x * x, keepdims=True)) + dl.mean(y)
 
+    def rows(x, y):
+        less = x - dl.mean(x, axis=-1, keepdims=True)
+        return less * y / dl.sum(y * y, axis=-1, keepdims=True)
+
+    def of_rows(x, y):
+        return dl.sqrt(dl.sum(x * y, axis=-1)) + dl.prod(x + y, axis=-1)
+
+    def misplaced(x, y):  # (n,) beside (n, n) is along the columns
+        return x - dl.sum(y, axis=-1)
+
     x, y = dl.random.Generator(3).normal(size=(2, *shape))
     x, y = [(3 * t + 1j * t if dtype.startswith("complex") else 3 * t).astype(dtype) for t in (x, y)]
-    for function in (many, total, standard, norm):
+    for function in (many, total, standard, norm, *((rows, of_rows, misplaced) if shape else ())):
         fused, checked = dl.fuse(function), dl.fuse(function, check=True)
         expected = outcome(function, (x, y))
         for _ in range(4):  # recorded, then run again
@@ -96,6 +108,12 @@ def test_a_reduction_of_few_elements_takes_numbers_and_makes_one():
     x = dl.asarray([1.0, -2.0, 4.0])
     assert [fused(x, scale).item() for scale in (2.0, 2.0, -2.0, 0.5)] == [9.0, 9.0, 5.0, 3.0]
     assert fused(x, 2.0).shape == ()
+    for keepdims, axis, shape in ((True, -1, (4, 1)), (False, -1, (4,)), (True, (0, 1), (1, 1)), (False, 0, (3,))):
+        sums = dl.fuse(lambda x, axis, keepdims: dl.sum(x * x, axis=axis, keepdims=keepdims) + 1)
+        y = dl.asarray(np.arange(12.0).reshape(4, 3))
+        for _ in range(3):
+            assert sums(y, axis, keepdims).tolist() == (dl.sum(y * y, axis=axis, keepdims=keepdims) + 1).tolist()
+            assert sums(y, axis, keepdims).shape == shape
     rows = dl.fuse(lambda x: dl.sum(x * x, keepdims=True))
     assert [rows(dl.ones((2, 3))).shape for _ in range(3)] == [(1, 1)] * 3
     assert rows(dl.ones((2, 3))).strides == dl.ones((1, 1)).strides

@@ -50,7 +50,6 @@ cdef extern from "native/cpu/program/program.h" namespace "dlt" nogil:
         int index
         int type
         int ndim
-        bint single
         unsigned char* element
     cppclass ProgramStep:
         StepKind kind
@@ -71,12 +70,14 @@ cdef extern from "native/cpu/program/program.h" namespace "dlt" nogil:
         vector[ProgramGroup] together
         vector[int] number_of
         vector[int] small
+        int small_kept
+        signed char* small_result
         int arguments
         int numbers
         bint fixed
     bint plan_program(Program*)
     bint same_program(const Program&, const Program&)
-    bint run_small(const Program&, const void**, const void**, void**, int64_t)
+    bint run_small(const Program&, const void**, const void**, void**, int64_t, int64_t)
     bint shape_results(const Program&, const DLTensor*, int64_t (*)[8])
     Status run_program(const Program&, const DLTensor*, const void**, const DLTensor*, cbool*)
 
@@ -132,7 +133,6 @@ cdef class _Plan:
     cdef Program program
     cdef Argument arguments[MOST_ARGUMENTS]
     cdef int count
-    cdef bint any_fixed  # an argument is neither a tensor nor a number that steps take
     cdef list fixed    # by argument: the object that it was, frozen, or None
     cdef list constants
     cdef int default   # the dtype of functions of integers
@@ -157,12 +157,12 @@ cdef bint _same_fixed(object a, object b) except -1:
     """Test whether an argument is the frozen one `a` to a function: numbers by type and sign too."""
     if type(a) is not type(b):
         return False
+    if a is b:
+        return True
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all([_same_fixed(one, other) for one, other in zip(a, b)])
     if type(a) is dict:
         return list(a) == list(b) and all([_same_fixed(one, b[key]) for key, one in a.items()])
-    if a is b:
-        return True
     return repr(a) == repr(b) if isinstance(a, (float, complex)) else bool(a == b)
 
 
@@ -437,7 +437,6 @@ cdef _Plan _recorded(object function, tuple args, const Argument* arguments, int
                 stand_ins.append(RecordedNumber(args[i], i, read))
             else:
                 plan.arguments[i].kind = FIXED
-                plan.any_fixed = True
                 plan.fixed[i] = _frozen(args[i], func)
                 stand_ins.append(args[i])
         try:
@@ -609,10 +608,10 @@ cdef object _quick(_Plan plan, tuple args):
     cdef const void* elements[MOST_NUMBERS]
     cdef int i, d, count = 0
     cdef int64_t size = 1
+    cdef int64_t count_of_result = 1, rows = 1
     cdef int v
-    cdef bint single
     cdef Tensor result
-    if <int>len(args) != plan.count or plan.kind is not None or plan.program.results.size() != 1 or plan.any_fixed:
+    if <int>len(args) != plan.count or plan.kind is not None or plan.program.results.size() != 1:
         return None
     if not _holds(plan):
         return None
@@ -620,6 +619,10 @@ cdef object _quick(_Plan plan, tuple args):
         x = <object>PyTuple_GET_ITEM(args, i)
         if plan.arguments[i].kind == NUMBER:
             if not (PyFloat_CheckExact(x) if plan.arguments[i].type == type_float32 else PyLong_CheckExact(x)):
+                return None
+            continue
+        if plan.arguments[i].kind == FIXED:
+            if not _same_fixed(plan.fixed[i], x):
                 return None
             continue
         if type(x) is not Tensor:
@@ -652,21 +655,23 @@ cdef object _quick(_Plan plan, tuple args):
                 if not store_exact(<object>PyTuple_GET_ITEM(args, i), plan.program.values[v].type, numbers[d]):
                     return None
                 elements[d] = numbers[d]
-    v = plan.program.results[0].value
-    i = plan.program.values[v].type
-    single = plan.program.values[v].single
+    i = plan.program.values[plan.program.results[0].value].type
     result = new_tensor(plan.program.results[0].ndim)
-    result.impl.block = allocate((1 if single else size) * type_table[i].bytes)
+    for d in range(result.impl.dl.ndim - 1, -1, -1):
+        v = plan.program.small_result[d]
+        result.impl.dl.shape[d] = 1 if v < 0 else first.shape[v]
+        result.impl.dl.strides[d] = count_of_result
+        count_of_result *= result.impl.dl.shape[d]
+    result.impl.block = allocate(count_of_result * type_table[i].bytes)
     if result.impl.block == NULL:
         return None
     result.impl.dl.data = result.impl.block.data
     result.impl.dl.dtype = type_table[i].dtype
     result.impl.dl.device = first.device
-    for d in range(result.impl.dl.ndim):
-        result.impl.dl.shape[d] = 1 if single else first.shape[d]
-        result.impl.dl.strides[d] = 1 if single else first.strides[d]
     targets[0] = result.impl.dl.data
-    return result if run_small(plan.program, data, elements, targets, size) else None
+    for d in range(plan.program.small_kept):
+        rows *= first.shape[d]
+    return result if run_small(plan.program, data, elements, targets, rows, size // rows if rows > 0 else 0) else None
 
 
 cdef bint _store_numbers(_Plan plan, const Argument* arguments, double (*numbers)[2], const void** elements,

@@ -4,8 +4,6 @@
 
 #include "native/cpu/reduce/parts.h"
 #include "native/cpu/program/program.h"
-#include "native/cpu/runtime/sizes.h"
-#include "native/layout/layout.h"
 
 namespace dlt {
 namespace {
@@ -193,72 +191,6 @@ void drop_unused(Program* program) {
   }
   program->steps = kept;
 }
-
-bool is_whole(const Program& program, const ProgramOperand& operand, int ndim) {
-  const ProgramValue& value = program.values[size_t(operand.value)];
-  if (value.ndim != operand.ndim || value.ndim != ndim || value.fixed) return false;
-  for (int d = 0; d < ndim; ++d)
-    if (operand.axes[d] != d) return false;
-  return true;
-}
-
-// Returns whether an operand has one element, whatever the shape of the arguments.
-bool is_single(const ProgramValue& value) {
-  return value.single || value.origin == Origin::number ||
-         (value.origin == Origin::constant && numel(value.ndim, value.shape) == 1);
-}
-
-// The step as one call of a loop, or of a reduction of values of `ndim` dimensions. False where it is more.
-bool find_small(const Program& program, const ProgramStep& step, int ndim, SmallStep* to) {
-  const ProgramValue& out = program.values[size_t(step.out)];
-  const bool chooses = step.kind == StepKind::choose, reduces = step.kind == StepKind::reduce;
-  if ((step.kind != StepKind::element && !chooses && !reduces) || step.saturate) return false;
-  *to = {step.kind, step.op, chooses ? out.type : step.type, {0, 0, 0}, step.out, 0, 0, true};
-  for (int k = 0; k < step.inputs; ++k) {
-    const ProgramValue& in = program.values[size_t(step.in[k].value)];
-    const bool scalar = in.single || in.origin == Origin::number || in.origin == Origin::constant;
-    if (!scalar && !is_whole(program, step.in[k], ndim)) return false;
-    if (step.kind == StepKind::element && in.type != step.type) return false;
-    to->in[k] = step.in[k].value;
-    to->scalars |= unsigned(scalar) << k;
-    to->single &= is_single(in);
-  }
-  if (reduces) {
-    const bool all = ndim > 0 && to->scalars == 0 && step.axes == (uint64_t(1) << ndim) - 1;
-    to->single = true;
-    return all;
-  }
-  if (to->single) to->scalars = 0;  // a loop over one element of each
-  else if (to->scalars == (1u << step.inputs) - 1) return false;
-  if (chooses) return true;
-  return step.type >= 0 && find_loop(step.op, step.type) != nullptr && result_type(step.op, step.type) == out.type;
-}
-
-void plan_small(Program* program) {
-  if (program->fixed || program->together.size() != 1) return;
-  int ndim = -1;
-  for (const ProgramValue& value : program->values) {
-    if (value.origin == Origin::argument && ndim < 0) ndim = value.ndim;
-    program->small_width = larger(program->small_width, type_table[value.type].bytes);
-  }
-  std::vector<SmallStep> small(program->steps.size());
-  for (size_t s = 0; s < small.size(); ++s) {
-    const ProgramStep& step = program->steps[s];
-    if (!find_small(*program, step, ndim, &small[s])) return;
-    small[s].step = int(s);
-    program->values[size_t(step.out)].single = small[s].single;
-  }
-  for (const ProgramOperand& result : program->results)
-    if (!program->values[size_t(result.value)].single && !is_whole(*program, result, ndim)) return;
-  program->small = small;
-  program->slots.assign(program->values.size(), -1);
-  for (const Member& m : program->together[0].members)
-    if (!m.outside) program->slots[size_t(m.value)] = m.slot;
-}
-
-}  // namespace
-
-namespace {
 
 bool same_operand(const ProgramOperand& a, const ProgramOperand& b) {
   return a.value == b.value && a.ndim == b.ndim && memcmp(a.axes, b.axes, size_t(a.ndim)) == 0;

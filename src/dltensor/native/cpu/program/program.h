@@ -23,7 +23,6 @@ struct ProgramValue {
   int type;
   int ndim = 0;
   uint64_t reduced = 0;  // dimensions that a reduction has left one element of
-  bool single = false;   // has one element in every run of `small`
   bool fixed = false;    // a view of an argument: these strides, and an offset in elements
   int64_t shape[most_axes] = {}, strides[most_axes] = {}, offset = 0;  // as recorded
   alignas(16) unsigned char element[16] = {};  // of a constant, everywhere in its shape; of a number, as recorded
@@ -71,15 +70,16 @@ struct ProgramGroup {
   std::vector<Member> members;
 };
 
-// A step whose operands have all elements of one shape, or one element, and need no conversion: one call of a loop, or the reduction
-// of all elements, where all is in one block.
+// A step of a program of few elements whose values have all elements of the arguments' shape, or one for each row, where reductions
+// are of the same last dimensions, and nothing is converted: calls of one loop, or a reduction of rows.
 struct SmallStep {
   StepKind kind;
   int op, type;
   int in[3], out;  // values
-  unsigned scalars;
+  unsigned scalars;  // operands that are numbers
+  unsigned by_row;  // operands that have an element for each row
+  bool is_whole;  // the result has all elements
   int step;  // of the program
-  bool single;  // the result has one element
 };
 
 struct Program {
@@ -94,6 +94,8 @@ struct Program {
   std::vector<SmallStep> small;  // empty where a step is none
   std::vector<int16_t> slots;  // of each value, for `small`
   int64_t small_width = 8;  // bytes of the widest element, for `small`
+  int small_kept = 0;  // first dimensions of the arguments, whose extents are the rows of `small`
+  int8_t small_result[most_axes] = {};  // the dimension of the arguments that each of the one result is, or -1
   int arguments = 0, numbers = 0;
   std::vector<int> number_of;  // the argument of each number
   bool fixed = false;  // holds for the shapes and strides that it was recorded with, and for no others
@@ -104,6 +106,8 @@ DLT_API bool same_program(const Program& recorded, const Program& constant) noex
 
 // Divides the steps into groups. False where there are too many values.
 DLT_API bool plan_program(Program* program);
+// Finds `small`, after that.
+void plan_small(Program* program);
 
 // Results of the program for these arguments, all on the host. `numbers` are elements, by the indices of values of that origin.
 // Shapes broadcast as recorded; `out` has those of the results, and shares no memory with an argument. `ran` is false where the
@@ -111,10 +115,10 @@ DLT_API bool plan_program(Program* program);
 DLT_API Status run_program(const Program& program, const DLTensor* arguments, const void* const* numbers, const DLTensor* out,
                            bool* ran) noexcept;
 
-// The same for arguments that are all in C order, of one shape of `n` elements, and a program with `small`. False, with nothing done,
-// where they are too many, or where the steps of a reduction need more.
+// The same for arguments that are all in C order, of one shape, whose first `small_kept` extents make `rows`, and the others `row`, and a
+// program with `small`. False, with nothing done, where there are too many elements, or a reduction fails.
 DLT_API bool run_small(const Program& program, const void* const* arguments, const void* const* numbers, void* const* out,
-                       int64_t n) noexcept;
+                       int64_t rows, int64_t row) noexcept;
 
 // The extents of each result for these arguments. False where shapes do not broadcast.
 DLT_API bool shape_results(const Program& program, const DLTensor* arguments, int64_t (*shapes)[most_axes]) noexcept;
