@@ -17,7 +17,7 @@ Status launch_tiles(uint64_t number, const std::string& name, Stream& stream, ke
   return launch_kernel(device, kernel, blocks_for(device, kernel, p->tiles, threads), stream, p);
 }
 
-// What all kernels are given of a mask of n elements.
+// Arguments of all kernels of a mask of n elements.
 kernels::Mask mask_of(int64_t n, const Operand& words, const Operand& before) noexcept {
   kernels::Mask p{};
   p.words = reinterpret_cast<uint64_t*>(address(*words.tensor));

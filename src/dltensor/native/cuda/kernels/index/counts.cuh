@@ -36,7 +36,7 @@ DLT_FN uint64_t before_thread(uint64_t* sums, uint64_t own, uint64_t* all) {
   return before;
 }
 
-// What a tile says: bit 0 tells whether earlier tiles are counted too, bits 1 to 7 the pass that is meant, from 1 on, those above
+// The word of a tile: bit 0 tells whether earlier tiles are counted too, bits 1 to 7 the pass that is meant, from 1 on, those above
 // are the count. One store writes all of it, so that no fence is needed.
 DLT_FN uint64_t said(uint64_t count, uint64_t pass, bool whole) { return count << 8 | pass << 1 | uint64_t(whole); }
 DLT_FN bool is_said(uint64_t word, uint64_t pass) { return (word >> 1 & 0x7f) == pass; }

@@ -188,7 +188,7 @@ DLT_FN void find_starts(const Sort& p, uint64_t* starts) {
 DLT_FN void tell(const Sort& p, uint64_t tile, uint64_t count, bool whole) {
   static_cast<volatile uint64_t*>(p.words)[tile * digits + threadIdx.x] = counts::said(count, p.pass, whole);
 }
-// What the tiles before this one have of the digit of this thread.
+// Counts what the tiles before this one have of the digit of this thread.
 DLT_FN uint64_t look_back(const Sort& p, uint64_t tile) {
   uint64_t before = 0;
 #pragma unroll 1
