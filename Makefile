@@ -97,8 +97,8 @@ CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py 
 SANITIZED := tests/cuda/test_cuda_sanitizer.py
 test-cuda-engine: $(VENV)/light install  # the engine alone
 	$(TEST) $(CUDA_ENGINE)
-test-cuda-package: $(VENV)/light install  # tensors
-	$(TEST) tests/cuda $(addprefix --ignore ,$(CUDA_ENGINE) $(SANITIZED))
+test-cuda-package: $(VENV)/light install  # tensors; PART=1/2
+	$(TEST) tests/cuda $(addprefix --ignore ,$(CUDA_ENGINE) $(SANITIZED)) $(if $(PART),--part $(PART))
 test-cuda-sanitized: $(VENV)/light install  # the engine and the emulator under sanitizers
 	$(TEST) $(SANITIZED)
 test-cuda-peers: $(VENV)/cuda-peers $(VENV)/light install  # tests that need NVRTC, CUDA's headers, cuda.core, numba or nccl4py

@@ -186,7 +186,8 @@ def distributions(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_long_line_is_selected_from_with_the_cpus_bits(eager_machine, dtype):
-    for a in distributions(dtype):
+    lines = distributions(dtype)
+    for a in lines if dtype in ("float32", "int64", "uint16") else lines[:1] + lines[-1:]:
         x = a.to("cuda")
         check("top_k", x, a, 7)
         check("top_k", x, a, LINE // 16, mode="smallest")

@@ -24,8 +24,8 @@ struct Told {
     __threadfence();
     *flag(piece) = said;
   }
-  // Leaves in `before` what the blocks before a piece come to; by a whole warp, which looks at 32 of them at a time. `room` is shared memory for the
-  // states of 32; the result is that of the first lane.
+  // Leaves in `before` what the blocks before a piece come to; by a whole warp, which looks at 32 of them at a time. `room` is shared
+  // memory for the states of 32; the result is that of the first lane.
   DLT_FN void ahead_of(uint64_t row, uint64_t block, word* room, word* before) const {
     constexpr unsigned all = 0xffffffffu;
     const unsigned lane = threadIdx.x % 32;
