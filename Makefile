@@ -44,10 +44,10 @@ check: $(VENV)/lint $(VENV)/light install  ## style, types, stubs, docstrings, l
 	tools/check.sh $(VENV)
 bench: $(VENV)/peers install  ## benchmarks next to other libraries; ratios are appended to results. BENCH="bench_wide.py --quick 200"
 	$(RUN) benchmarks/$(or $(BENCH),all.py)
-fuzz: $(VENV)/light install  ## the validator under libFuzzer, every public call, fused programs; RUNS=100000000 CALLS=20000 for long
+fuzz: $(VENV)/light install  ## the validator under libFuzzer, every public call, fused programs, layouts; RUNS=100000000 CALLS=20000 for long
 	tools/fuzz.sh $(RUNS)
-	$(RUN) fuzz/calls_fuzzer.py --rounds $(or $(CALLS),120)
-	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4 && $(RUN) fuzz/programs.py --programs $(or $(PROGRAMS),400)
+	$(RUN) fuzz/calls_fuzzer.py --rounds $(or $(CALLS),120) && $(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
+	$(RUN) fuzz/programs.py --programs $(or $(PROGRAMS),400) && $(RUN) fuzz/layouts.py --cases $(or $(LAYOUTS),20000)
 docs: $(VENV)/docs $(VENV)/light install  ## the documentation site in build/site, offline, warnings as errors
 	$(RUN) tools/website build/site
 clean:  # remove build, .venv and .venv-dev
