@@ -90,7 +90,11 @@ def test_the_message_of_a_wrong_call(call, text):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, thing in THINGS.items() if getattr(thing, "__text_signature__", 0) and isinstance(thing, type)],
+    [
+        name
+        for name, thing in THINGS.items()
+        if getattr(thing, "__text_signature__", 0) and isinstance(thing, type) and thing is not tuple  # dl.Size
+    ],
 )
 def test_a_class_called_with_too_much_names_itself(name):
     with pytest.raises(TypeError) as caught:

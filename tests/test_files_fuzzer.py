@@ -41,9 +41,9 @@ def changes(data, path):
     ids=["bytes at the end", "a hole", "an overlap", "a size", "a cut", "elements"],
 )  # fmt: skip
 def test_a_planted_defect_of_a_reader_is_found(broken):
-    found, accepted, _ = files.run(3000, 1, files.hostile_safetensors, broken, files.read_ours, files.STRICTER)
+    found, accepted, _ = files.run(1000, 1, files.hostile_safetensors, broken, files.read_ours, files.STRICTER)
     assert found
-    assert accepted > 500
+    assert accepted > 150
 
 
 def test_npy_files_are_read_as_numpy_reads_them():

@@ -264,7 +264,7 @@ def test_no_public_docstring_shows_a_reference():
 def test_methods_of_a_tensor_do_not_name_a_parameter_of_the_function():
     methods = {name: thing for name, thing in vars(dl.Tensor).items() if not name.startswith("_") and callable(thing)}
     assert len(methods) > 40
-    assert [name for name, method in methods.items() if "`x`" in method.__doc__] == []
+    assert [name for name, method in methods.items() if re.search("(?<!`)`x`", method.__doc__)] == []
 
 
 def test_a_module_is_compiled_again_when_a_declaration_that_it_reads_changes(tmp_path, monkeypatch):

@@ -400,7 +400,7 @@ _BY_NAME = {
         _read(a), _read(v), side=side, sorter=sorter
     ),
     "shape": lambda a: asarray(a).shape,
-    "size": lambda a: asarray(a).size,
+    "size": lambda a: +asarray(a).size,
     "sort": _sort,
     "squeeze": _squeeze,
     "stack": lambda arrays, axis=0: manipulation.stack(arrays, axis=axis),
