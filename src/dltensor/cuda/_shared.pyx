@@ -8,7 +8,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
 
 from ._driver cimport NativeStream, Status, check, start, stream_on
-from .._core.native cimport Block, release, retain
+from .._core.native cimport Block, retain
 from .._core.tensor cimport Tensor, bytes_of
 from .._core.types cimport DLDevice, kDLCUDA
 

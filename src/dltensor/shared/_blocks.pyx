@@ -3,7 +3,7 @@
 from libc.errno cimport EBADF, EMFILE, ENFILE, ENOMEM, ENOSPC, errno
 from libc.stdint cimport int64_t
 
-from .._core.native cimport Block, release, retain
+from .._core.native cimport Block, retain
 from .._core.tensor cimport Tensor, bytes_of
 from .._core.types cimport DLDevice, kDLCPU
 
