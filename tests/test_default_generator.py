@@ -163,7 +163,7 @@ def test_seeds_in_other_threads_give_whole_states():
 
 
 def in_children(seed):
-    """What two forked processes and their parent draw."""
+    """Return the values that two forked processes and their parent draw."""
     program = f"""
 import os, dltensor as dl
 {seed}

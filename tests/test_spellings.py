@@ -798,6 +798,15 @@ def test_contexts_without_gradients_change_nothing():
     assert (t.detach() is t, t.data is t, t.requires_grad) == (True, True, False)
 
 
+def test_a_class_whose_source_was_replaced_is_refused(monkeypatch):
+    monkeypatch.setattr(dl, "FloatTensor", lambda *data: None)
+    with pytest.raises(TypeError, match="FloatTensor returned NoneType"):
+        dl.Tensor([1.0])
+    empty = dl.zeros(0)
+    with pytest.raises(TypeError, match="cannot be called for a tensor"):
+        empty.__init__([1.0])
+
+
 def test_results_of_numpys_options():
     samples, step = dl.linspace(0, 1, 5, retstep=True)
     assert (samples.tolist(), step) == ([0.0, 0.25, 0.5, 0.75, 1.0], 0.25)

@@ -92,7 +92,7 @@ inline PyObject* shape_of_count(PyObject* self, PyObject* arguments, PyObject* k
   return shape;
 }
 
-// An int without a shape: what is made of a number is one.
+// Returns a plain int: arithmetic and conversions of a count have no shape.
 inline PyObject* new_plain_int(PyTypeObject*, PyObject* arguments, PyObject* keywords) {
   return PyLong_Type.tp_new(&PyLong_Type, arguments, keywords);
 }

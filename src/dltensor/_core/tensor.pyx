@@ -675,7 +675,10 @@ cdef class Tensor:
         if self.impl.block != NULL:
             raise TypeError("Tensor: __init__ cannot be called for a tensor; use asarray() for another one")
         try:
-            share_view(self, sys.modules["dltensor"].FloatTensor(*data))
+            source = sys.modules["dltensor"].FloatTensor(*data)
+            if type(source) is not Tensor:  # the name was replaced
+                raise TypeError(f"Tensor: dltensor.FloatTensor returned {type(source).__qualname__}, expected a Tensor")
+            share_view(self, source)
         except Exception as error:
             from .call_errors import rename
             rename(error, "Tensor")

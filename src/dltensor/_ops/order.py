@@ -137,10 +137,12 @@ def intersect1d(x1, x2, /, assume_unique=False, *, return_indices=False):
     >>> dl.intersect1d([3, 1, 2], [2, 3, 5]).tolist()
     [2, 3]
     """
+    if not return_indices:
+        first, second = _two_sets(x1, x2)
+        return astype(first[isin(first, second)], result_type(first, second), copy=False)
     (first, at1), (second, at2) = (unique(x, return_index=True) for x in (x1, x2))
     both = isin(first, second)
-    values = astype(first[both], result_type(first, second), copy=False)
-    return (values, at1[both], at2[isin(second, first)]) if return_indices else values
+    return astype(first[both], result_type(first, second), copy=False), at1[both], at2[isin(second, first)]
 
 
 def union1d(x1, x2, /):

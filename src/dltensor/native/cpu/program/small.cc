@@ -188,6 +188,8 @@ bool run_small(const Program& program, const void* const* arguments, const void*
   const int64_t n = rows * row, slot_bytes = (larger(n, 1) * program.small_width + 63) / 64 * 64;
   const int slots = program.together[0].slots;
   if (slot_bytes > most_bytes || slot_bytes * slots > buffers_bytes) return false;
+  for (const SmallStep& step : program.small)  // before anything is computed
+    if ((n == 0 && step.kind == StepKind::reduce) || (rows > most_calls && step.is_whole && step.by_row != 0)) return false;
   alignas(64) char buffers[buffers_bytes];
   char* at[most_values];
   for (size_t v = 0; v < program.values.size(); ++v) {
@@ -202,14 +204,12 @@ bool run_small(const Program& program, const void* const* arguments, const void*
   at[program.results[0].value] = static_cast<char*>(out[0]);
   for (const SmallStep& step : program.small) {
     if (step.kind == StepKind::reduce) {
-      if (n == 0 || !reduce_rows(program, program.steps[size_t(step.step)], at[step.in[0]], at[step.out], rows, row))
-        return false;
+      if (!reduce_rows(program, program.steps[size_t(step.step)], at[step.in[0]], at[step.out], rows, row)) return false;
       continue;
     }
     const loop_t loop = step.kind == StepKind::element ? find_loop(step.op, step.type)
                                                        : kernels().index->choose[width_index(type_table[step.type].bytes)];
     if (step.is_whole && step.by_row != 0) {
-      if (rows > most_calls) return false;
       Lane lanes[4];
       for (int k = 0; k < 4; ++k) {
         const int v = k < 3 ? step.in[k] : step.out;

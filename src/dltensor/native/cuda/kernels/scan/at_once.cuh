@@ -10,7 +10,7 @@ namespace dlt::kernels::scan {
 // A block of a row has a flag and two states: of itself, and of all blocks up to it.
 enum Said : uint64_t { nothing, own, whole };
 template <class Body, int DIMS>
-struct Told {
+struct PieceStates {
   const Scanned<DIMS>& p;
   using word = typename Body::word;
   static constexpr int members = Body::members;
@@ -94,10 +94,10 @@ __global__ void __launch_bounds__(256, 3) at_once(const __grid_constant__ Scanne
   __shared__ Cell<C, R> cells[threads * (count + 1)];
   __shared__ word sums[threads * members], before[members], room[32 * members];
   __shared__ unsigned taken;
-  const Told<Body, DIMS> told{p};
+  const PieceStates<Body, DIMS> states{p};
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = warp * (32 * count) + lane;
   const auto cell_of = [](unsigned i) { return i / count * (count + 1) + i % count; };
-  Cell<C, R>* const mine = cells + threadIdx.x * (count + 1);
+  Cell<C, R>* const thread_cells = cells + threadIdx.x * (count + 1);
   for (uint64_t piece; (piece = counts::take_tile(p.ticket, &taken)) < p.rows * p.blocks;) {
     uint64_t row;
     const uint64_t block = divide(p.row_count, piece, &row), begin = block * scans::block;
@@ -120,13 +120,13 @@ __global__ void __launch_bounds__(256, 3) at_once(const __grid_constant__ Scanne
     Body::start(sum);
 #pragma unroll
     for (int j = 0; j < count; ++j)
-      if (j < n) Body::step(sum, mine[j].template get<C>());
+      if (j < n) Body::step(sum, thread_cells[j].template get<C>());
     sum_threads_before<Body>(sums, sum);
     if (warp == 0) {
       word all[members];
       Body::start(all);
       for (int w = 0; w < warps; ++w) Body::advance(all, sums + (w * 32 + 31) * members);
-      told.say_all(row, block, piece, all, room, before);
+      states.say_all(row, block, piece, all, room, before);
     }
     __syncthreads();
     if (block > 0) Body::advance(sum, before);
@@ -134,9 +134,9 @@ __global__ void __launch_bounds__(256, 3) at_once(const __grid_constant__ Scanne
     for (int j = 0; j < count; ++j) {
       if (j >= n) continue;
       R result;
-      Body::step(sum, mine[j].template get<C>());
+      Body::step(sum, thread_cells[j].template get<C>());
       Body::end(sum, &result);
-      mine[j].set(result);
+      thread_cells[j].set(result);
     }
     __syncwarp();
 #pragma unroll
